@@ -1,0 +1,9 @@
+"""Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
+
+from . import regret
+from ._classifier import AdaRegClassifier
+from ._potentials import SpectralPotential
+from ._regressor import AdaRegRegressor
+
+__version__ = "0.1.0"
+__all__ = ["AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"]

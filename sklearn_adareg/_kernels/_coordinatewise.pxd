@@ -1,0 +1,36 @@
+from ._rows cimport Row
+from ._structures cimport Structure
+
+
+cdef class Coordinatewise(Structure):
+    cdef double *x
+    cdef double *u
+    cdef double *theta
+    cdef double *G
+    cdef Py_ssize_t stride           # from one coordinate's number to the next one's
+    cdef double[::1] last            # the round in which a coordinate was last touched
+    cdef double[::1] gauge           # of each lane's point, for the domain
+    cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
+    cdef bint direct                 # this row's coordinates are worked on where they lie
+    cdef bint moves_all              # every coordinate moves in every round
+    cdef double *xb
+    cdef double *ub
+    cdef double *tb
+    cdef double *Gb
+    cdef double *hb                  # ψ(G)/η of the touched coordinates
+    cdef double *nb                  # where they go
+    cdef double[::1] workspace
+    cdef double[::1] point           # one lane as a whole, for the domain
+    cdef double[::1] steps
+
+    cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil
+    cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
+    cdef void descend(self, Row* row) noexcept nogil
+    cdef void aim(self, Row* row) noexcept nogil
+    cdef void commit(self, Row* row) noexcept nogil
+    cdef void confine(self, Row* row) noexcept nogil
+    cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil
+    cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil
+
+
+cdef void lane_dots(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L) noexcept nogil

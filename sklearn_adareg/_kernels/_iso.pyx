@@ -1,0 +1,117 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""iso: H_t = ψ(tr G_t / D)·I, one step size for all. O(nnz) a round, 2 numbers a coefficient with the average.
+
+Dual averaging moves every coordinate each round, since h does: ``IsotropicDual`` keeps x_t = −h_{t−1} θ_{t−1} unmultiplied, and
+its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ c_t x_t = −(A_T θ_T − Σ A_s g_s).
+"""
+from ._coordinatewise cimport Coordinatewise, lane_dots
+from ._domains cimport Domain
+from ._potentials cimport Potential
+from ._rows cimport Row
+from ._structures cimport Setting
+
+import numpy as np
+
+
+cdef class Isotropic(Coordinatewise):
+    """One step size, from the mean of the squared gradients' sums."""
+
+    cdef double[::1] trace       # tr G_t, one a lane
+    cdef double[::1] grown       # the same with the gradient of the round under way
+    cdef double[::1] level       # its mean
+    cdef double[::1] h           # ψ(level)/η
+
+    @classmethod
+    def allocate(cls, Setting setting, bint sparse):
+        arrays = super().allocate(setting, sparse)
+        arrays["trace"] = np.full(setting.L, setting.D * setting.epsilon)
+        return arrays
+
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        self.moves_all = setting.dual and setting.ridge == 0.0 and setting.lasso == 0.0
+        super().__init__(setting, potential, domain, arrays)
+        self.trace = arrays["trace"]
+        self.grown, self.level, self.h = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+
+    cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
+        cdef Py_ssize_t l
+        self.slopes = slopes
+        for l in range(self.setting.L):
+            self.grown[l] = self.trace[l] + slopes[l] * slopes[l] * row.norm2
+            self.level[l] = self.grown[l] / self.setting.D
+
+    cdef int precondition(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t j, l
+        cdef Py_ssize_t L = self.setting.L
+        if self.potential.steps(&self.level[0], &self.h[0], L) != 0:
+            return -1
+        for l in range(L):
+            self.trace[l] = self.grown[l]
+        for j in range(row.n):
+            for l in range(L):
+                self.hb[j * L + l] = self.h[l]
+        return 0
+
+    cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double level = self.trace[lane] / self.setting.D
+        cdef double step = self.h[lane]
+        if row == NULL:
+            self.potential.steps(&level, &step, 1)
+        for i in range(self.setting.D):
+            h[i] = self.setting.eta[lane] * step
+
+
+cdef class IsotropicDual(Isotropic):
+    """Dual averaging without domain or penalty, O(nnz) a round: θ and Σ A_s g_s are kept, x is not."""
+
+    cdef double[::1] step        # η h_{t−1}, one a lane
+    cdef double[::1] A
+
+    @classmethod
+    def allocate(cls, Setting setting, bint sparse):
+        arrays = super().allocate(setting, sparse)
+        arrays["step"], arrays["A"] = np.zeros(setting.L), np.zeros(setting.L)
+        return arrays
+
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        super().__init__(setting, potential, domain, arrays)
+        self.step, self.A = arrays["step"], arrays["A"]
+
+    def last_iterate(self):
+        return -self.arrays["step"][:, None] * self.field("theta")
+
+    def average(self):
+        if self.arrays["clock"][1] == 0.0:
+            return np.zeros((self.setting.L, self.setting.D))
+        weighed = self.arrays["A"][:, None] * self.field("theta") - self.field("u")
+        return -weighed / self.arrays["clock"][1]
+
+    cdef void predict(self, Row* row, double* margins) noexcept nogil:
+        cdef Py_ssize_t l
+        lane_dots(row.z, self.tb, margins, row.n, self.setting.L)
+        for l in range(self.setting.L):
+            margins[l] *= -self.step[l]
+
+    cdef int update(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t j, l
+        cdef Py_ssize_t L = self.setting.L
+        cdef double g
+        self.rest(row)
+        for j in range(row.n):
+            for l in range(L):
+                g = row.z[j] * self.slopes[l]
+                self.tb[j * L + l] += g
+                if self.ub != NULL:
+                    self.ub[j * L + l] += self.A[l] * g
+        for l in range(L):
+            self.step[l] = self.setting.eta[l] * self.h[l]
+        self.scatter(row, self.tb, self.theta)
+        self.scatter(row, self.ub, self.u)
+        return 0
+
+    cdef void rest(self, Row* row) noexcept nogil:
+        """A round passes: the average takes the present point in."""
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.A[l] += self.clock.c * self.step[l]

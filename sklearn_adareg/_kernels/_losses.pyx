@@ -1,0 +1,219 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Losses: margins and a target in, a value and slopes out.
+
+``PointLoss.point`` is ℓ(m, y) and dℓ/dm for one margin. ``evaluate`` is the same for the lanes of one model: each target
+by itself (several regression targets), a class number against the rest, or all classes jointly (softmax).
+Kinks have a stated subgradient: 0 for hinge at margin 1, ε-insensitive at the edge, absolute and quantile at residual 0;
+−y for perceptron at margin 0, else a model that starts at 0 would never move.
+"""
+from libc.math cimport exp, fabs, log, log1p
+
+
+cdef class Loss:
+    """Turns the margins of one model into its loss (returned) and one slope a lane."""
+
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil:
+        return 0.0
+
+    def __call__(self, const double[::1] margins, const double[::1] target):
+        """The loss and its slopes, for tests and for one row at a time."""
+        import numpy as np
+        slopes = np.empty(margins.shape[0])
+        cdef double[::1] view = slopes
+        value = self.evaluate(&margins[0], &target[0], &view[0], margins.shape[0])
+        return value, slopes
+
+
+cdef class PointLoss(Loss):
+    """A loss of one margin and one target; several targets add up."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        return 0.0
+
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef double total = 0.0
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            total += self.point(margins[l], target[l], &slopes[l])
+        return total
+
+
+cdef class LogLoss(PointLoss):
+    """log(1 + exp(−ym)), y = ±1, without overflow at either end."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double a = y * m
+        cdef double e
+        if a > 0.0:
+            e = exp(-a)
+            slope[0] = -y * e / (1.0 + e)
+            return log1p(e)
+        e = exp(a)
+        slope[0] = -y / (1.0 + e)
+        return log1p(e) - a
+
+
+cdef class Hinge(PointLoss):
+    """max(0, 1 − ym)."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double gap = 1.0 - y * m
+        slope[0] = -y if gap > 0.0 else 0.0
+        return gap if gap > 0.0 else gap - gap      # gap − gap: 0, and NaN stays NaN
+
+
+cdef class SquaredHinge(PointLoss):
+    """max(0, 1 − ym)²."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double gap = 1.0 - y * m
+        slope[0] = -2.0 * y * gap if gap > 0.0 else 0.0
+        return gap * gap if gap > 0.0 else gap - gap
+
+
+cdef class ModifiedHuber(PointLoss):
+    """The squared hinge, linear below ym = −1."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double a = y * m
+        if a >= 1.0:
+            slope[0] = 0.0
+            return a - a
+        if a >= -1.0:
+            slope[0] = -2.0 * y * (1.0 - a)
+            return (1.0 - a) * (1.0 - a)
+        slope[0] = -4.0 * y
+        return -4.0 * a
+
+
+cdef class Perceptron(PointLoss):
+    """max(0, −ym)."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double a = y * m
+        slope[0] = -y if a <= 0.0 else 0.0
+        return -a if a <= 0.0 else a - a
+
+
+cdef class SquaredError(PointLoss):
+    """½ (m − y)²."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        slope[0] = m - y
+        return 0.5 * (m - y) * (m - y)
+
+
+cdef class Huber(PointLoss):
+    """½ r² up to |r| = δ, linear beyond."""
+    cdef double delta
+
+    def __init__(self, double delta):
+        self.delta = delta
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double r = m - y
+        if fabs(r) <= self.delta:
+            slope[0] = r
+            return 0.5 * r * r
+        slope[0] = self.delta if r > 0.0 else -self.delta
+        return self.delta * (fabs(r) - 0.5 * self.delta)
+
+
+cdef class Quantile(PointLoss):
+    """The pinball loss q·(y − m)₊ + (1 − q)·(m − y)₊."""
+    cdef double q
+
+    def __init__(self, double quantile):
+        self.q = quantile
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double r = m - y
+        if r > 0.0:
+            slope[0] = 1.0 - self.q
+            return (1.0 - self.q) * r
+        slope[0] = -self.q if r < 0.0 else 0.0
+        return -self.q * r
+
+
+cdef class AbsoluteError(PointLoss):
+    """|m − y|."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double r = m - y
+        slope[0] = (r > 0.0) - (r < 0.0)
+        return fabs(r)
+
+
+cdef class EpsilonInsensitive(PointLoss):
+    """max(0, |m − y| − ε)."""
+    cdef double width
+
+    def __init__(self, double insensitivity):
+        self.width = insensitivity
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double r = m - y
+        cdef double excess = fabs(r) - self.width
+        slope[0] = 0.0 if excess <= 0.0 else (1.0 if r > 0.0 else -1.0)
+        return excess if excess > 0.0 else excess - excess
+
+
+cdef class SquaredEpsilonInsensitive(PointLoss):
+    """max(0, |m − y| − ε)²."""
+    cdef double width
+
+    def __init__(self, double insensitivity):
+        self.width = insensitivity
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double r = m - y
+        cdef double excess = fabs(r) - self.width
+        slope[0] = 0.0 if excess <= 0.0 else (2.0 * excess if r > 0.0 else -2.0 * excess)
+        return excess * excess if excess > 0.0 else excess - excess
+
+
+cdef class Poisson(PointLoss):
+    """exp(m) − ym: the mean is exp(m)."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        cdef double mean = exp(m)
+        slope[0] = mean - y
+        return mean - y * m
+
+
+cdef class OneVsRest(Loss):
+    """Lane l learns class l against the rest: target[0] is the class number, the losses of the lanes add up."""
+    cdef PointLoss inner
+
+    def __init__(self, PointLoss inner):
+        self.inner = inner
+
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef double total = 0.0
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            total += self.inner.point(margins[l], 1.0 if l == <Py_ssize_t> target[0] else -1.0, &slopes[l])
+        return total
+
+
+cdef class Softmax(Loss):
+    """log Σ exp(m_l) − m_y, y = target[0]: the slopes are the probabilities minus the indicator of y."""
+
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef Py_ssize_t l
+        cdef Py_ssize_t y = <Py_ssize_t> target[0]
+        cdef double top = margins[0]
+        cdef double total = 0.0
+        for l in range(1, lanes):
+            top = margins[l] if margins[l] > top else top
+        for l in range(lanes):
+            slopes[l] = exp(margins[l] - top)
+            total += slopes[l]
+        for l in range(lanes):
+            slopes[l] /= total
+        slopes[y] -= 1.0
+        return log(total) + (top - margins[y])

@@ -1,0 +1,21 @@
+cdef class Potential:
+    cdef readonly bint fallible      # calls back into Python and may fail: kernels then commit nothing before it has answered
+    cdef public object error         # what it raised
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil
+
+
+cdef class AdaGrad(Potential):
+    pass
+
+
+cdef class OnlineNewton(Potential):
+    pass
+
+
+cdef class PNorm(Potential):
+    cdef double p
+
+
+cdef class Callback(Potential):
+    cdef object psi
+    cdef int call(self, const double* lam, double* h, Py_ssize_t n) noexcept

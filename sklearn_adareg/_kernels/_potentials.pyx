@@ -1,0 +1,90 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Potentials: the scalar map ψ = (φ')⁻¹ from eigenvalues of G to eigenvalues of H, a vector at a time.
+
+The built-in maps are η times a power; the factor η is a lane's own number and is applied by the structure, so ``steps``
+gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
+"""
+from libc.math cimport cbrt, isfinite, pow, sqrt
+
+
+cdef class Potential:
+    """h = ψ(λ), elementwise; returns 0, or −1 when ψ could not be had."""
+
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
+        return -1
+
+
+cdef class AdaGrad(Potential):
+    """Φ(H) = η² tr H⁻¹, so ψ(λ) = η λ^(−1/2)."""
+
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            h[i] = 1.0 / sqrt(lam[i])
+        return 0
+
+
+cdef class OnlineNewton(Potential):
+    """Φ(H) = −η log det H, so ψ(λ) = η / λ."""
+
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(n):
+            h[i] = 1.0 / lam[i]
+        return 0
+
+
+cdef class PNorm(Potential):
+    """Φ(H) = (η^(p+1)/p) tr H^(−p), so ψ(λ) = η λ^(−1/(p+1))."""
+
+    def __init__(self, double p):
+        self.p = p
+
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double power = -1.0 / (self.p + 1.0)
+        if self.p == 1.0:
+            for i in range(n):
+                h[i] = 1.0 / sqrt(lam[i])
+        elif self.p == 2.0:
+            for i in range(n):
+                h[i] = 1.0 / cbrt(lam[i])
+        elif self.p == 3.0:
+            for i in range(n):
+                h[i] = 1.0 / sqrt(sqrt(lam[i]))
+        else:
+            for i in range(n):
+                h[i] = pow(lam[i], power)
+        return 0
+
+
+cdef class Callback(Potential):
+    """A user's ψ in Python: called with the GIL on a copy of the eigenvalues; what it returns is checked."""
+
+    def __init__(self, psi):
+        self.psi = psi
+        self.fallible = True
+        self.error = None
+
+    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
+        with gil:
+            return self.call(lam, h, n)
+
+    cdef int call(self, const double* lam, double* h, Py_ssize_t n) noexcept:
+        import numpy as np
+        cdef Py_ssize_t i
+        cdef const double[::1] answer
+        try:
+            answer = np.ascontiguousarray(self.psi(np.array(<const double[:n]> lam)), dtype=np.float64)
+            if answer.shape[0] != n:
+                raise ValueError(f"the potential's psi returned {answer.shape[0]} values for {n} eigenvalues; "
+                                 "return one step for each.")
+            for i in range(n):
+                if not (isfinite(answer[i]) and answer[i] > 0.0):
+                    raise ValueError(f"the potential's psi gave {answer[i]!r} for the eigenvalue {lam[i]!r}; "
+                                     "steps must be positive and finite.")
+                h[i] = answer[i]
+        except BaseException as error:
+            self.error = error
+            return -1
+        return 0

@@ -1,0 +1,87 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Algorithm 1 of Gupta, Koren & Singer, once, for every loss, potential, structure, domain, update and average.
+
+A round stops without a trace when its loss or its gradient is not finite, or when a piece fails; the rounds before it stand.
+"""
+from libc.math cimport isfinite
+
+from ._losses cimport Loss
+from ._rows cimport Row, Rows
+from ._structures cimport Structure
+
+import numpy as np
+
+FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED = range(5)
+cdef double LARGEST = 1e290         # a squared gradient beyond this would soon take G past what a double holds
+
+
+cdef class Tally:
+    """What the rounds of one call add up to."""
+
+    cdef public double loss          # Σ ω ℓ
+    cdef public double weight        # Σ ω
+    cdef public Py_ssize_t rounds
+    cdef public int status
+
+
+def run_rounds(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
+               Loss loss, Structure structure):
+    """Play one round for each row number in ``order``; ``targets`` and ``weights`` go by row number too.
+
+    Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did.
+    """
+    cdef Tally tally = Tally()
+    cdef Py_ssize_t lanes = structure.setting.L
+    cdef double[::1] margins = np.empty(lanes)
+    cdef double[::1] slopes = np.empty(lanes)
+    structure.prepare(rows.widest)
+    with nogil:
+        play(rows, order, targets, weights, loss, structure, &margins[0], &slopes[0], tally)
+    return tally
+
+
+cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
+               Loss loss, Structure structure, double* m, double* slopes, Tally tally) noexcept nogil:
+    cdef Row row
+    cdef Py_ssize_t i, k, l
+    cdef Py_ssize_t lanes = structure.setting.L
+    cdef bint weighted = weights.shape[0] > 0
+    cdef double value, steepest, weight = 1.0
+    cdef int status
+    for k in range(order.shape[0]):
+        i = order[k]
+        rows.fetch(i, &row)
+        structure.clock.strike()
+
+        # (1) Output x_t; receive f_t.
+        structure.enter(&row)
+        structure.predict(&row, m)
+        value = loss.evaluate(m, &targets[i, 0], slopes, lanes)
+        if weighted:
+            weight = weights[i]
+        steepest = 0.0
+        for l in range(lanes):
+            slopes[l] *= weight
+            steepest += slopes[l] * slopes[l]
+        if not isfinite(value):
+            tally.status = 1
+            return
+        if not steepest * row.norm2 < LARGEST:
+            tally.status = 2
+            return
+
+        if steepest == 0.0 and not structure.penalised:
+            structure.rest(&row)                        # g_t = 0: G, H and x stay
+        else:
+            structure.accumulate(&row, slopes)          # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ
+            status = structure.precondition(&row)       # (3) H_t = ψ(P_S G_t)
+            if status == 0:
+                status = structure.update(&row)         # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
+            if status != 0:
+                tally.status = 3 if status == -1 else 4
+                return
+
+        structure.clock.keep()
+        tally.loss += weight * value
+        tally.weight += weight
+        tally.rounds += 1

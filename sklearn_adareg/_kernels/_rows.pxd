@@ -1,0 +1,29 @@
+ctypedef struct Row:
+    Py_ssize_t n          # how many coordinates the row touches, the intercept among them
+    double* z             # their values
+    const int* index      # their numbers, or NULL: all D coordinates, in order
+    double norm2          # the sum of z squared
+
+
+cdef class Rows:
+    cdef readonly Py_ssize_t n_rows, d, D, widest
+    cdef object owners              # keeps the buffers behind the raw pointers alive
+    cdef double[::1] values
+    cdef int[::1] numbers
+    cdef bint single                # float32 values
+    cdef bint drop_zeros            # a zero is an untouched coordinate (penalties ask for this)
+    cdef const void* data
+    cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil
+
+
+cdef class DenseRows(Rows):
+    pass
+
+
+cdef class SparseRows(Rows):
+    cdef bint wide                  # 64-bit indices
+    cdef bint as_dense              # deliver all D coordinates
+    cdef const void* indices
+    cdef const void* indptr
+    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n) noexcept nogil
+    cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil

@@ -1,0 +1,77 @@
+"""Name → piece. Parameter constraints, documentation tables and test grids all derive from these tables.
+
+A new loss, potential, structure or domain is one class in ``_kernels`` and one line here.
+"""
+
+from dataclasses import dataclass, field
+
+from ._kernels import _diag, _domains, _full, _iso, _losses, _potentials
+from ._potentials import SpectralPotential
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss and what the rest of the package needs to know about it."""
+
+    kernel: type
+    parameters: tuple = ()  # estimator parameters that the kernel takes
+    probabilities: bool = False
+    exp_concave: bool = False  # on bounded margins, in the paper's sense: no linear part
+
+
+@dataclass(frozen=True)
+class Potential:
+    """A built-in potential ψ(λ) = η λ^exponent."""
+
+    kernel: type
+    parameters: tuple = field(default=())
+
+
+CLASSIFICATION_LOSSES = {
+    "log_loss": Loss(_losses.LogLoss, probabilities=True, exp_concave=True),
+    "hinge": Loss(_losses.Hinge),
+    "squared_hinge": Loss(_losses.SquaredHinge, exp_concave=True),
+    "modified_huber": Loss(_losses.ModifiedHuber, probabilities=True),
+    "perceptron": Loss(_losses.Perceptron),
+}
+REGRESSION_LOSSES = {
+    "squared_error": Loss(_losses.SquaredError, exp_concave=True),
+    "huber": Loss(_losses.Huber, ("huber_delta",)),
+    "absolute_error": Loss(_losses.AbsoluteError),
+    "quantile": Loss(_losses.Quantile, ("quantile",)),
+    "epsilon_insensitive": Loss(_losses.EpsilonInsensitive, ("insensitivity",)),
+    "squared_epsilon_insensitive": Loss(_losses.SquaredEpsilonInsensitive, ("insensitivity",)),
+    "poisson": Loss(_losses.Poisson, exp_concave=True),
+}
+POTENTIALS = {
+    "adagrad": Potential(_potentials.AdaGrad),
+    "ons": Potential(_potentials.OnlineNewton),
+    "pnorm": Potential(_potentials.PNorm, ("p",)),
+}
+STRUCTURES = {
+    "full": lambda recipe: _full.FullInverse if recipe["potential"] == "ons" else _full.FullSpectral,
+    "diag": lambda recipe: _diag.Diagonal,
+    "iso": lambda recipe: _iso.IsotropicDual if _iso_unmultiplied(recipe) else _iso.Isotropic,
+}
+DOMAINS = {
+    None: _domains.NoDomain,
+    "l2": _domains.L2Ball,
+    "box": _domains.Box,
+    "l1": _domains.L1Ball,
+    "simplex": _domains.Simplex,
+    "nonnegative": _domains.Nonnegative,
+}
+UPDATES = ("mirror_descent", "dual_averaging")
+
+
+def _iso_unmultiplied(recipe):
+    """Isotropic dual averaging moves every coordinate each round; alone, it can be kept as one product."""
+    return recipe["update"] == "dual_averaging" and recipe["domain"] is None and not recipe["alpha"]
+
+
+def potential_kernel(potential, p):
+    """The compiled map ψ for a name or for a user's :class:`SpectralPotential`."""
+    if isinstance(potential, SpectralPotential):
+        return _potentials.Callback(potential.psi)
+    entry = POTENTIALS[potential]
+    return entry.kernel(*([p] if entry.parameters else []))

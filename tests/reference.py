@@ -1,0 +1,409 @@
+"""Algorithm 1 of Gupta, Koren & Singer in slow NumPy, with the paper's letters.
+
+The yardstick for the compiled kernels, so it imports nothing of the package and follows the
+definitions rather than any short cut: G_t and H_t are whole matrices whatever the structure, ψ acts
+on the eigenvalues of an eigendecomposition, every iterate is stored, and the average is a sum over
+them. A projection in a norm that mixes coordinates tries every face of the domain and keeps the one
+that meets the optimality conditions: 3^d faces, so a full matrix with a box or an l1 ball wants
+d ≤ 7 or so.
+
+The vector is x = (coef, intercept): the intercept comes last, its feature is 1, and neither domain
+nor penalty concerns it. One `Lane` is one weight vector; a row is read by `adareg`, which turns
+margins into slopes and hands each lane its own.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+# --- losses: (margin m, target y, parameters) -> (loss, slope in m) -------------------------------
+
+
+def log_loss(m, y, parameters):
+    return np.logaddexp(0.0, -y * m), -y * np.exp(-np.logaddexp(0.0, y * m))
+
+
+def hinge(m, y, parameters):
+    return (1 - y * m, -y) if y * m < 1 else (0.0, 0.0)
+
+
+def squared_hinge(m, y, parameters):
+    return ((1 - y * m) ** 2, -2 * y * (1 - y * m)) if y * m < 1 else (0.0, 0.0)
+
+
+def modified_huber(m, y, parameters):
+    if y * m < -1:
+        return -4 * y * m, -4 * y
+    return squared_hinge(m, y, parameters)
+
+
+def perceptron(m, y, parameters):
+    # Slope −y at margin 0: with 0 there, x_1 = 0 would never move.
+    return (-y * m, -y) if y * m <= 0 else (0.0, 0.0)
+
+
+def squared_error(m, y, parameters):
+    return (m - y) ** 2 / 2, m - y
+
+
+def huber(m, y, parameters):
+    r, delta = m - y, parameters["huber_delta"]
+    if abs(r) <= delta:
+        return r**2 / 2, r
+    return delta * abs(r) - delta**2 / 2, delta * np.sign(r)
+
+
+def absolute_error(m, y, parameters):
+    return abs(m - y), np.sign(m - y)
+
+
+def quantile(m, y, parameters):
+    r, q = y - m, parameters["quantile"]
+    if r == 0:
+        return 0.0, 0.0
+    return (q * r, -q) if r > 0 else ((q - 1) * r, 1 - q)
+
+
+def epsilon_insensitive(m, y, parameters):
+    r, beyond = m - y, abs(m - y) - parameters["insensitivity"]
+    return (beyond, np.sign(r)) if beyond > 0 else (0.0, 0.0)
+
+
+def squared_epsilon_insensitive(m, y, parameters):
+    r, beyond = m - y, abs(m - y) - parameters["insensitivity"]
+    return (beyond**2, 2 * beyond * np.sign(r)) if beyond > 0 else (0.0, 0.0)
+
+
+def poisson(m, y, parameters):
+    return np.exp(m) - y * m, np.exp(m) - y
+
+
+CLASSIFIER_LOSSES = {
+    f.__name__: f for f in (log_loss, hinge, squared_hinge, modified_huber, perceptron)
+}
+REGRESSOR_LOSSES = {
+    f.__name__: f
+    for f in (
+        squared_error,
+        huber,
+        absolute_error,
+        quantile,
+        epsilon_insensitive,
+        squared_epsilon_insensitive,
+        poisson,
+    )
+}
+LOSSES = CLASSIFIER_LOSSES | REGRESSOR_LOSSES
+
+# --- step 3: H = ψ(P_S G) -------------------------------------------------------------------------
+
+POTENTIALS = {
+    "adagrad": lambda eta, p: lambda lam: eta * lam ** (-1 / 2),
+    "pnorm": lambda eta, p: lambda lam: eta * lam ** (-1 / (p + 1)),
+    "ons": lambda eta, p: lambda lam: eta / lam,
+}
+
+STRUCTURES = {
+    "full": lambda G: G,
+    "diag": lambda G: np.diag(np.diag(G)),
+    "iso": lambda G: np.trace(G) / len(G) * np.eye(len(G)),
+}
+
+
+def preconditioner(G, psi, structure, epsilon):
+    """H = ψ(P_S G); no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
+    lam, V = np.linalg.eigh(STRUCTURES[structure](G))
+    H = (V * psi(np.maximum(lam, epsilon))) @ V.T
+    return (H + H.T) / 2
+
+
+# --- step 4: the projection argmin_{x' in X} ‖x' − u‖ in the norm of H⁻¹ --------------------------
+#
+# With w the gradient of the domain's active constraints, optimality reads H⁻¹(u − x) = (w, 0):
+# x = u − H (w, 0), intercept included. So it is enough to find w, and no H⁻¹ is needed.
+
+
+def project(u, H, domain, radius, d):
+    """The point of the domain (in the first d coordinates) nearest u in the norm of H⁻¹."""
+    c, H_cc = u[:d], H[:d, :d]
+    if d == 0 or inside(c, domain, radius):
+        return u.copy()
+    if domain == "l2":
+        c, w = onto_l2(c, H_cc, radius)
+    elif np.count_nonzero(H_cc - np.diag(np.diag(H_cc))) == 0:
+        h = np.diag(H_cc)
+        x_c = PROJECTIONS_DIAGONAL[domain](c, h, radius)
+        c, w = x_c, (c - x_c) / h
+    else:
+        c, w = PROJECTIONS_FULL[domain](c, H_cc, radius)
+    # c is u_c − H_cc w already, its zeros and bounds exact.
+    return np.concatenate([c, u[d:] - H[d:, :d] @ w])
+
+
+def inside(c, domain, radius):
+    return {
+        None: lambda: True,
+        "l2": lambda: np.sqrt(c @ c) <= radius,
+        "box": lambda: np.max(np.abs(c)) <= radius,
+        "l1": lambda: np.sum(np.abs(c)) <= radius,
+        "simplex": lambda: False,
+        "nonnegative": lambda: np.min(c) >= 0,
+    }[domain]()
+
+
+def root_of_decreasing(f, low, high):
+    """Bisection to the last bit."""
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return high
+
+
+def onto_l2(c, H, r):
+    """c(μ) = (I + μH)⁻¹u with μ such that its norm is r, in the eigenbasis of H; w = μc."""
+    h, V = np.linalg.eigh(H)
+    u = V.T @ c
+    # At the upper end every coordinate is below its share: |u_i| / (1 + μ h_i) ≤ |u_i| r / ‖u‖.
+    mu = root_of_decreasing(
+        lambda mu: np.linalg.norm(u / (1 + mu * h)) - r, 0.0, (np.linalg.norm(u) / r - 1) / h.min()
+    )
+    x = V @ (u / (1 + mu * h))
+    return x, mu * x
+
+
+def onto_simplex_diagonal(u, h, r):
+    """x_i = (u_i − μ h_i)_+ with μ such that they sum to r."""
+    mu = root_of_decreasing(
+        lambda mu: np.sum(np.maximum(u - mu * h, 0)) - r, np.max((u - r) / h), np.max(u / h)
+    )
+    return np.maximum(u - mu * h, 0)
+
+
+PROJECTIONS_DIAGONAL = {
+    "box": lambda u, h, r: np.clip(u, -r, r),
+    "nonnegative": lambda u, h, r: np.maximum(u, 0),
+    "simplex": onto_simplex_diagonal,
+    # Signs are kept; the magnitudes, known to sum to more than r, go to the simplex.
+    "l1": lambda u, h, r: np.sign(u) * onto_simplex_diagonal(np.abs(u), h, r),
+}
+
+
+def best_face(x, w, violation, H):
+    """The x and w of the face that meets the optimality conditions, of which there always is one.
+
+    Two faces meet them only where they meet each other, so that a tie does no harm.
+    """
+    best = np.argmin(violation)
+    scale = np.max(np.abs(x[best])) + np.max(np.abs(H @ w[best]))
+    if not violation[best] <= 1e-9 * scale:
+        raise ArithmeticError(f"no face is optimal: violation {violation[best]:.1e}")
+    return x[best], w[best]
+
+
+def onto_bounds(u, H, low, high):
+    """low ≤ x ≤ high. A face says of each coordinate: at low (−1), between (0) or at high (1)."""
+    sides = [s for s, bound in ((-1, low), (0, 0.0), (1, high)) if np.isfinite(bound)]
+    s = np.array(list(product(sides, repeat=len(u))))
+    bound = np.select([s < 0, s > 0], [low, high], 0.0)
+    # Row i of the system: w_i = 0 between the bounds, (Hw)_i = u_i − bound_i at one.
+    M = np.where((s == 0)[:, :, None], np.eye(len(u)), H)
+    w = np.linalg.solve(M, np.where(s == 0, 0.0, u - bound)[:, :, None])[:, :, 0]
+    x = np.where(s == 0, u - w @ H, bound)
+    outside = np.where(s == 0, np.maximum(low - x, x - high), 0.0)
+    wrong_sign = np.where(s == 0, 0.0, -s * w) * np.diag(H)
+    return best_face(x, w, np.max(np.maximum(outside, wrong_sign), axis=1), H)
+
+
+def onto_cap(u, H, r, signs):
+    """Σ s_i x_i = r on the face with signs s: all of {−1, 0, 1} for l1, of {0, 1} for the simplex.
+
+    w_i = μ s_i where s_i ≠ 0, and |w_i| ≤ μ (l1, hence μ ≥ 0) or w_i ≤ μ (simplex) where x_i = 0.
+    """
+    d = len(u)
+    s = np.array([face for face in product(signs, repeat=d) if any(face)], dtype=float)
+    zero = s == 0
+    # The unknowns are (w, μ). Row i: (Hw)_i = u_i or w_i − μ s_i = 0; last row: s·Hw = s·u − r.
+    M = np.zeros((len(s), d + 1, d + 1))
+    M[:, :d, :d] = np.where(zero[:, :, None], H, np.eye(d))
+    M[:, :d, d] = -s
+    M[:, d, :d] = s @ H
+    right = np.column_stack([np.where(zero, u, 0.0), s @ u - r])
+    solution = np.linalg.solve(M, right[:, :, None])[:, :, 0]
+    w, mu = solution[:, :d], solution[:, d:]
+    x = np.where(zero, 0.0, u - w @ H)
+    steepness = np.abs(w) if -1 in signs else w
+    too_steep = np.max((steepness - mu) * np.diag(H), axis=1)
+    wrong_sign = np.max(-s * x, axis=1)
+    return best_face(x, w, np.maximum(too_steep, wrong_sign), H)
+
+
+PROJECTIONS_FULL = {
+    "box": lambda u, H, r: onto_bounds(u, H, -r, r),
+    "nonnegative": lambda u, H, r: onto_bounds(u, H, 0.0, np.inf),
+    "l1": lambda u, H, r: onto_cap(u, H, r, signs=(-1, 0, 1)),
+    "simplex": lambda u, H, r: onto_cap(u, H, r, signs=(0, 1)),
+}
+DOMAINS = (None, "l2", "box", "l1", "simplex", "nonnegative")
+
+# --- the penalty R(x) = α((1−ρ)/2 ‖coef‖² + ρ‖coef‖₁) ---------------------------------------------
+
+
+def prox(u, h, alpha, l1_ratio):
+    """argmin_x R(x) + (x − u)²/(2h), coordinate by coordinate; arguments broadcast."""
+    soft = np.sign(u) * np.maximum(np.abs(u) - h * alpha * l1_ratio, 0)
+    return soft / (1 + h * alpha * (1 - l1_ratio))
+
+
+# --- the algorithm --------------------------------------------------------------------------------
+
+
+class Lane:
+    """One weight vector: its G, its iterates, and steps 2 to 4 of a round."""
+
+    def __init__(self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio):
+        self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
+        self.update, self.domain, self.radius = update, domain, radius
+        self.alpha, self.l1_ratio = alpha, l1_ratio
+        self.penalised = np.arange(D) < d
+        self.G = epsilon * np.eye(D)
+        self.theta = np.zeros(D)
+        self.last_touched = np.zeros(D, dtype=int)
+        x_1 = np.zeros(D)
+        if domain == "simplex":
+            x_1[:d] = radius / d
+        self.x, self.g, self.H = [x_1], [], []
+        self.H0 = self.preconditioner()
+
+    def preconditioner(self):
+        return preconditioner(self.G, self.psi, self.structure, self.epsilon)
+
+    def step(self, z, slope):
+        """Steps 2 to 4, for the row z and the weighted slope of its loss at z·x_t."""
+        t, x_t = len(self.x), self.x[-1]
+        g = slope * z
+        if self.structure == "full":
+            g = g + self.alpha * np.where(self.penalised, x_t, 0.0)
+        self.G = self.G + np.outer(g, g)
+        self.theta = self.theta + g
+        H = self.preconditioner()
+        u = x_t - H @ g if self.update == "mirror_descent" else self.x[0] - H @ self.theta
+        if self.composite:
+            touched = z != 0
+            u = np.where(touched, self.charged(u, H, t), x_t)
+            self.last_touched[touched] = t
+        self.x.append(project(u, H, self.domain, self.radius, self.d))
+        self.g.append(g)
+        self.H.append(H)
+
+    @property
+    def composite(self):
+        return self.alpha > 0 and self.structure != "full"
+
+    def charged(self, u, H, t):
+        """u after the prox of all rounds not yet charged (mirror descent) or of all t (dual)."""
+        rounds = t - self.last_touched if self.update == "mirror_descent" else t
+        alpha = np.where(self.penalised, self.alpha, 0.0)
+        return prox(u, np.diag(H), alpha * rounds, self.l1_ratio)
+
+    def last_iterate(self):
+        """x_{T+1}, with the penalty charged of the rounds a coordinate has sat out."""
+        if not (self.composite and self.H):
+            return self.x[-1].copy()
+        H, T = self.H[-1], len(self.H)
+        u = self.x[-1] if self.update == "mirror_descent" else self.x[0] - H @ self.theta
+        return project(self.charged(u, H, T), H, self.domain, self.radius, self.d)
+
+
+@dataclass
+class Run:
+    """x_1 … x_{T+1} (T+1, D), g_t (T, D), H_t, ℓ(z·x_t, y) unweighted (T,), G_T, H_0, models."""
+
+    x: np.ndarray
+    g: np.ndarray
+    H: list
+    losses: np.ndarray
+    G: np.ndarray
+    H0: np.ndarray
+    x_last: np.ndarray
+    x_mean: np.ndarray
+    d: int
+    average: bool | float
+
+    @property
+    def published(self):
+        return self.x_last if self.average is False else self.x_mean
+
+    @property
+    def coef(self):
+        return self.published[: self.d]
+
+    @property
+    def intercept(self):
+        return float(self.published[self.d]) if len(self.published) > self.d else 0.0
+
+
+def mean_iterate(x, average):
+    """Σ c_t x_t / Σ c_t over x_1 … x_T, the iterates that predicted; c_t = t^γ."""
+    T = len(x) - 1
+    if T == 0:
+        return x[0].copy()
+    c = np.arange(1, T + 1) ** float(0.0 if isinstance(average, bool) else average)
+    return sum(c_t * x_t for c_t, x_t in zip(c, x, strict=False)) / sum(c)
+
+
+def adareg(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    potential="adagrad",
+    structure="diag",
+    eta=1.0,
+    epsilon=1.0,
+    p=2.0,
+    update="mirror_descent",
+    domain=None,
+    radius=None,
+    alpha=0.0,
+    l1_ratio=0.0,
+    average=True,
+    fit_intercept=True,
+    sample_weight=None,
+    huber_delta=1.35,
+    quantile=0.5,
+    insensitivity=0.1,
+):
+    """One pass over the rows in their order; a callable `potential` is ψ itself, η inside."""
+    if update not in ("mirror_descent", "dual_averaging"):
+        raise ValueError(f"unknown update {update!r}")
+    if alpha > 0 and domain in ("l2", "l1", "simplex"):
+        raise ValueError(f"a penalty with the {domain} domain: prox then project is no argmin")
+    if alpha > 0 and l1_ratio > 0 and structure == "full":
+        raise ValueError("an L1 penalty has no closed-form prox in a full norm")
+    Z, y = np.asarray(Z, dtype=float), np.asarray(y, dtype=float)
+    d = Z.shape[1]
+    if fit_intercept:
+        Z = np.column_stack([Z, np.ones(len(Z))])
+    omega = np.ones(len(Z)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    psi = potential if callable(potential) else POTENTIALS[potential](eta, p)
+    parameters = {"huber_delta": huber_delta, "quantile": quantile, "insensitivity": insensitivity}
+    D = Z.shape[1]
+    lane = Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio)
+    losses = []
+    for t in np.flatnonzero(omega > 0):
+        ell, slope = LOSSES[loss](Z[t] @ lane.x[-1], y[t], parameters)
+        losses.append(ell)
+        lane.step(Z[t], omega[t] * slope)
+    x = np.array(lane.x)
+    return Run(
+        x=x,
+        g=np.array(lane.g).reshape(-1, D),
+        H=lane.H,
+        losses=np.array(losses),
+        G=lane.G,
+        H0=lane.H0,
+        x_last=lane.last_iterate(),
+        x_mean=mean_iterate(x, average),
+        d=d,
+        average=average,
+    )

@@ -1,0 +1,327 @@
+"""The compiled projections: optimality conditions, a peer, closed forms, corner cases."""
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from sklearn_adareg._kernels._domains import Box, L1Ball, L2Ball, NoDomain, Nonnegative, Simplex
+
+DOMAINS = {"l2": L2Ball, "box": Box, "l1": L1Ball, "simplex": Simplex, "nonnegative": Nonnegative}
+POLYHEDRA = [name for name in DOMAINS if name != "l2"]
+
+every_domain = pytest.mark.parametrize("name", DOMAINS)
+every_polyhedron = pytest.mark.parametrize("name", POLYHEDRA)
+
+
+def support(name, w, r):
+    """max of w·y over the domain; the projection is the feasible c that attains it."""
+    if name == "nonnegative":
+        return 0.0 if w.max() <= 0 else np.inf
+    norm = {
+        "l2": np.linalg.norm(w),
+        "box": np.abs(w).sum(),
+        "l1": np.abs(w).max(),
+        "simplex": w.max(),
+    }
+    return r * norm[name]
+
+
+def infeasibility(name, c, r):
+    excess = {
+        "l2": np.linalg.norm(c) / r - 1,
+        "box": np.abs(c).max() / r - 1,
+        "l1": np.abs(c).sum() / r - 1,
+        "simplex": max(abs(c.sum() / r - 1), -c.min() / r),
+        "nonnegative": -c.min() / r,
+    }
+    return max(excess[name], 0.0)
+
+
+def kkt_residual(name, u, H, c, w, r):
+    """The largest relative violation of u − c = Hw, of feasibility and of w·c = support(w)."""
+    root = np.sqrt(np.diag(H))
+    scale = np.abs(u) + np.abs(c) + root * (root @ np.abs(w)) + 1e-300
+    equations = np.abs(u - c - H @ w) / scale
+    gap = abs(support(name, w, r) - w @ c) / (np.abs(w) @ (np.abs(c) + r) + 1e-300)
+    return max(equations.max(), infeasibility(name, c, r), gap)
+
+
+def random_spd(rng, d, condition=100.0, spread=0.0):
+    """Eigenvalues from 1 to 1/condition, then rows and columns scaled by up to 10^±spread."""
+    basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    H = (basis * np.logspace(0, -np.log10(condition), d)) @ basis.T
+    scale = 10 ** rng.uniform(-spread, spread, d)
+    H = (H + H.T) / 2
+    return H * scale[:, None] * scale
+
+
+def points(rng, d, r, H):
+    """Generic, with ties, with zeros, one step away from the domain, far away, constant."""
+    yield 3 * r * rng.normal(size=d)
+    yield r * np.round(2 * rng.normal(size=d))
+    yield np.where(rng.random(d) < 0.5, 0.0, 2 * r)
+    yield np.full(d, r / d) - H @ rng.normal(size=d)
+    yield 1e4 * r * rng.normal(size=d)
+    yield np.full(d, -2 * r)
+    yield np.full(d, 2 * r)
+    yield np.zeros(d)
+
+
+def exact_diagonal_projection(name, u, h, r):
+    """The same one-dimensional equations, by bisection in extended precision."""
+    u, h = np.asarray(u, dtype=np.longdouble), np.asarray(h, dtype=np.longdouble)
+    if name == "box":
+        return np.clip(u, -r, r)
+    if name == "nonnegative":
+        return np.maximum(u, 0)
+    if name == "l2":
+        inside = (u @ u) <= np.longdouble(r) ** 2
+
+        def at(mu):
+            return u / (1 + mu * h)
+
+        def excess(c):
+            return c @ c - np.longdouble(r) ** 2
+    else:
+        inside = name == "l1" and np.abs(u).sum() <= r
+        v = np.abs(u) if name == "l1" else u
+
+        def at(mu):
+            return np.maximum(v - mu * h, 0)
+
+        def excess(c):
+            return c.sum() - r
+
+    if inside:
+        return u
+    low, high = np.longdouble(0), np.longdouble(1)
+    if name == "simplex":
+        low, high = (u / h).min() - (r / h).max() - 1, (u / h).max()
+    while excess(at(high)) > 0:
+        high = 2 * high
+    for _ in range(300):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(at(middle)) > 0 else (low, middle)
+    return np.sign(u) * at(high) if name == "l1" else at(high)
+
+
+@every_domain
+@pytest.mark.parametrize("spread", [0, 6])
+def test_diagonal_projection_equals_bisection_in_extended_precision(name, spread):
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 7, 50):
+        for r in (0.01, 1.0, 30.0):
+            h = 10 ** rng.uniform(-spread, spread, d)
+            for u in points(rng, d, r, np.diag(h / h.max())):
+                c = DOMAINS[name](d, r).project(u, h)
+                expected = exact_diagonal_projection(name, u, h, r)
+                # c = u − μh: rounding of u is all that may show.
+                scale = 1e-14 * np.maximum(np.abs(u), r)
+                assert np.all(np.abs(c - expected) <= d * scale)
+
+
+def test_simplex_projection_that_drops_one_coordinate_at_a_time_is_exact():
+    # Each mean lies between the two smallest values, so filtering alone would take d passes.
+    d = 40
+    u = -(100.0 ** np.arange(d))
+    u[:3] = 0.5, 0.4, 0.3
+    permuted = np.random.default_rng(0).permutation(d)
+    c = Simplex(d, 1.0).project(u[permuted], np.ones(d))
+    expected = np.zeros(d)
+    expected[:3] = u[:3] - 0.2 / 3
+    np.testing.assert_allclose(c, expected[permuted], rtol=0, atol=1e-15)
+
+
+@every_domain
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e8])
+@pytest.mark.parametrize("spread", [0, 3])
+def test_full_projection_satisfies_the_optimality_conditions(name, condition, spread):
+    rng = np.random.default_rng(1)
+    for d in (1, 2, 5, 20, 60):
+        for r in (0.05, 4.0):
+            H = random_spd(rng, d, condition, spread)
+            domain = DOMAINS[name](d, r)
+            for u in points(rng, d, r, H):
+                c, w = domain.project_in(u, H)
+                assert kkt_residual(name, u, H, c, w, r) <= 1e-13
+
+
+@every_polyhedron
+def test_bracketed_levels_and_descent_satisfy_the_optimality_conditions_too(name):
+    rng = np.random.default_rng(2)
+    for d in (1, 2, 20, 40):
+        for condition in (1.0, 1e8):
+            H = random_spd(rng, d, condition)
+            domain = DOMAINS[name](d, 1.0)
+            domain.prepare_full()
+            domain.solver.patience = 0
+            for u in points(rng, d, 1.0, H):
+                c, w = domain.project_in(u, H)
+                assert kkt_residual(name, u, H, c, w, 1.0) <= 1e-13
+
+
+def peer_projection(name, u, H, r):
+    """SLSQP on c = c⁺ − c⁻, which makes every polyhedron linear."""
+    d = len(u)
+    K = np.linalg.inv(H)
+    signed = np.hstack([np.eye(d), -np.eye(d)])
+
+    def objective(parts):
+        residual = signed @ parts - u
+        return 0.5 * residual @ K @ residual, signed.T @ K @ residual
+
+    bounds = {"box": (0, r), "l1": (0, None), "l2": (0, None)}.get(name)
+    bounds = [bounds] * (2 * d) if bounds else [(0, None)] * d + [(0, 0)] * d
+    constraints = []
+    if name in ("l1", "simplex"):
+        constraints = LinearConstraint(np.ones(2 * d), r if name == "simplex" else 0, r)
+    elif name == "l2":
+        constraints = {
+            "type": "ineq",
+            "fun": lambda parts: r**2 - np.sum((signed @ parts) ** 2),
+            "jac": lambda parts: -2 * signed.T @ (signed @ parts),
+        }
+    found = minimize(
+        objective,
+        np.full(2 * d, r / (4 * d)),
+        jac=True,
+        bounds=bounds,
+        constraints=constraints,
+        method="SLSQP",
+        options={"ftol": 1e-15, "maxiter": 1000},
+    )
+    return signed @ found.x
+
+
+@every_domain
+def test_full_projection_equals_a_general_solver(name):
+    rng = np.random.default_rng(3)
+    for d in (2, 3, 6):
+        for _ in range(4):
+            H = random_spd(rng, d, 20.0)
+            u = 2 * rng.normal(size=d)
+            c, _ = DOMAINS[name](d, 1.0).project_in(u, H)
+            np.testing.assert_allclose(c, peer_projection(name, u, H, 1.0), atol=2e-5)
+
+
+@every_domain
+def test_full_projection_in_a_diagonal_matrix_equals_the_diagonal_one(name):
+    rng = np.random.default_rng(4)
+    for d in (1, 3, 30):
+        h = 10 ** rng.uniform(-3, 3, d)
+        domain = DOMAINS[name](d, 0.7)
+        for u in points(rng, d, 0.7, np.diag(h / h.max())):
+            c, w = domain.project_in(u, np.diag(h))
+            np.testing.assert_allclose(c, domain.project(u, h), rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(h * w, u - c, rtol=1e-12, atol=1e-12 * np.abs(u).max())
+
+
+@every_domain
+def test_w_is_the_step_back_in_the_dual_norm(name):
+    rng = np.random.default_rng(5)
+    H = random_spd(rng, 8, 50.0)
+    u = 3 * rng.normal(size=8)
+    c, w = DOMAINS[name](8, 1.0).project_in(u, H)
+    assert np.abs(w).max() > 0.1
+    np.testing.assert_allclose(w, np.linalg.solve(H, u - c), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["l2", "box", "l1", "nonnegative"])
+def test_points_inside_stay_to_the_bit(name):
+    u = np.array([0.0, 0.3, 0.1, 0.2])
+    H = random_spd(np.random.default_rng(6), 4)
+    domain = DOMAINS[name](4, 1.0)
+    np.testing.assert_array_equal(domain.project(u, np.ones(4)), u)
+    c, w = domain.project_in(u, H)
+    np.testing.assert_array_equal(c, u)
+    np.testing.assert_array_equal(w, np.zeros(4))
+
+
+def test_a_point_of_the_simplex_projects_to_itself():
+    u = np.array([0.5, 0.0, 1.5, 1.0])
+    H = random_spd(np.random.default_rng(7), 4)
+    np.testing.assert_allclose(Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15)
+    np.testing.assert_allclose(Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["l2", "box", "l1", "nonnegative"])
+def test_projected_points_are_inside_to_the_last_digit(name):
+    rng = np.random.default_rng(8)
+    for d in (1, 3, 17, 60):
+        H = random_spd(rng, d, 1e4)
+        for r in rng.uniform(0.1, 10, 20):
+            domain = DOMAINS[name](d, r)
+            u = 5 * r * rng.normal(size=d)
+            outside = np.full(d, -1.1 * r)
+            assert not domain.holds(outside)
+            assert domain.holds(domain.project(u, np.diag(H)))
+            assert domain.holds(domain.project_in(u, H)[0])
+
+
+def test_gauges_are_additive_and_exceeded_just_below_the_limit():
+    c = np.array([0.6, -0.8])
+    for ball, limit in ((L2Ball, 1.0), (L1Ball, 1.4)):
+        radius = limit
+        total, exceeded = ball(2, radius).measure(c)
+        assert total == pytest.approx(limit)
+        assert exceeded
+        assert total == sum(ball(2, radius).measure(c[i : i + 1])[0] for i in range(2))
+        assert not ball(2, radius).measure(0.999999 * c)[1]
+        assert ball(2, radius).measure((1 - 1e-11) * c)[1]
+    assert Simplex(2, 1.0).measure(c)[1]
+    assert not Simplex(2, 1.0).holds([0.5, 0.5])
+    assert not Box(2, 0.1).measure(c)[1]
+
+
+@every_domain
+def test_the_leading_block_of_a_wider_matrix_is_enough(name):
+    rng = np.random.default_rng(9)
+    wide = random_spd(rng, 7)
+    u = 2 * rng.normal(size=6)
+    domain = DOMAINS[name](6, 1.0)
+    alone, block = domain.project_in(u, wide[:6, :6].copy()), domain.project_in(u, wide[:6])
+    np.testing.assert_array_equal(alone, block)
+
+
+@every_domain
+def test_a_projection_does_not_depend_on_earlier_ones(name):
+    rng = np.random.default_rng(10)
+    used = DOMAINS[name](9, 1.0)
+    for _ in range(5):
+        H, u = random_spd(rng, 9), 3 * rng.normal(size=9)
+        np.testing.assert_array_equal(used.project_in(u, H), DOMAINS[name](9, 1.0).project_in(u, H))
+        h = np.diag(H)
+        np.testing.assert_array_equal(used.project(u, h), DOMAINS[name](9, 1.0).project(u, h))
+
+
+@every_domain
+def test_what_is_not_finite_gets_a_status_instead_of_a_point(name):
+    u = np.array([5.0, np.nan, -3.0])
+    with pytest.raises(ArithmeticError, match="status"):
+        DOMAINS[name](3, 1.0).project_in(u, np.eye(3))
+
+
+@every_domain
+def test_an_indefinite_matrix_gets_a_status_instead_of_a_point(name):
+    H = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    # The indefinite block is what binds: bounds for the first two, zeros in a sum.
+    u = [-7.0, -6.0, -3.0] if name in ("box", "nonnegative") else [0.0, 0.01, 3.0]
+    with pytest.raises(ArithmeticError, match="status"):
+        DOMAINS[name](3, 0.1).project_in(np.array(u), H)
+
+
+def test_no_domain_changes_nothing():
+    u = np.array([1e9, -3.0])
+    domain = NoDomain(2)
+    assert domain.holds(u)
+    np.testing.assert_array_equal(domain.project(u, np.ones(2)), u)
+    c, w = domain.project_in(u, np.eye(2))
+    np.testing.assert_array_equal(c, u)
+    np.testing.assert_array_equal(w, np.zeros(2))
+
+
+def test_only_boxes_and_orthants_are_clips():
+    clips = [name for name in DOMAINS if DOMAINS[name](3, 2.0).coordinatewise]
+    assert clips == ["box", "nonnegative"]
+    assert (Box(3, 2.0).lower, Box(3, 2.0).upper) == (-2.0, 2.0)
+    assert (Nonnegative(3, 2.0).lower, Nonnegative(3, 2.0).upper) == (0.0, np.inf)
