@@ -1,106 +1,125 @@
 """What ``fit`` and ``partial_fit`` share: the conversation between an estimator and the kernels.
 
-validate → rows → ``run_rounds`` without the GIL → a tally → raise in a sentence, or publish ``coef_``.
+validate → rows → ``run_rounds`` without the GIL → totals → raise in a sentence, or make the new state the model.
 """
 
-import warnings
 from abc import abstractmethod
+from contextlib import contextmanager
 from numbers import Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
 from . import _parameters
+from ._callbacks import CallbackSupportMixin, Listeners
+from ._fitted import FittedLinearModel
 from ._kernels import _rounds
-from ._rows import make_rows
 from ._state import State
+from ._watching import ProgressiveReport, Watch
 
 SEGMENT = 1 << 18  # rounds between two looks at the keyboard
+FEATURES = ("n_features_in_", "feature_names_in_")
 
 
-class BaseAdaReg(BaseEstimator):
+class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
     _parameter_constraints = _parameters.COMMON_CONSTRAINTS
+    _doc_link_module = "sklearn_adareg"
+    _doc_link_template = "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
+    def _find_classes(self, y, weights):
+        """The labels in y; None where there are none."""
+        return None
+
     @abstractmethod
-    def _encode(self, y):
+    def _encode(self, y, classes):
         """Targets as the loss kernel reads them: float64, (n_rows, targets a row)."""
 
     @abstractmethod
-    def _lanes(self, targets):
-        """How many weight vectors learn side by side."""
+    def _shape_of_model(self, y, classes):
+        """A dict: ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown."""
 
     @abstractmethod
-    def _loss_kernel(self):
-        """The compiled loss."""
+    def _loss_kernel(self, classes, lanes):
+        """The compiled loss of a block of lanes."""
+
+    @abstractmethod
+    def _decide(self, margins, classes):
+        """Predictions from margins."""
+
+    def _class_factors(self, targets, live, state, streaming):
+        """Factors on the weights of the rows, or None."""
+        return None
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, X_val=None, y_val=None, sample_weight_val=None):
         """Up to ``max_iter`` passes; the new state replaces the old one when all went well."""
-        X, targets, weights = self._prepare(X, y, sample_weight, reset=True)
-        earlier = getattr(self, "_state", None) if self.warm_start else None
-        if earlier is None:
-            state = State(self._recipe(X, y, targets, weights))
-        else:
-            self._check_unchanged(X, targets, weights, earlier)
-            state = earlier.copy()
-        rows = make_rows(X, state.recipe)
-        rng = check_random_state(self.random_state)
-        order = _live_rows(X, weights)
-        curve, best, patience = [], np.inf, 0
-        for _ in range(self.max_iter):
-            epoch = rng.permutation(order) if self.shuffle else order
-            first_sight = earlier is None and not curve
-            curve.append(self._play(state, rows, epoch, targets, weights, first_sight))
-            if self.tol is not None:
-                patience = patience + 1 if curve[-1] > best - self.tol else 0
-                best = min(best, curve[-1])
-                if patience >= self.n_iter_no_change:
-                    break
-        else:
-            if self.tol is not None and self.max_iter > 1:
-                warnings.warn(
-                    f"max_iter={self.max_iter} passes were made before the loss stopped improving by tol={self.tol}; "
-                    "raise max_iter or tol, or set tol=None to make exactly max_iter passes.",
-                    ConvergenceWarning,
-                    stacklevel=2,
+        given = (X, y, sample_weight)
+        with self._features_restored_on_failure():
+            X, y, weights = self._validate(X, y, sample_weight, reset=True)
+            earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
+            classes = earlier.classes if earlier else self._find_classes(y, weights)
+            targets = self._encode(y, classes)
+            if len(weights) and not weights.any():
+                raise ValueError(
+                    "sample_weight is zero for every row, so there is nothing to learn; give at least one row a positive weight."
                 )
-        self._adopt(state)
-        self.n_iter_, self.loss_curve_ = len(curve), curve
+            state = self._new_state(X, y, targets, weights, classes) if earlier is None else earlier.copy()
+            if earlier:
+                self._check_unchanged(X, y, targets, weights, state)
+            rng = check_random_state(self.random_state)
+            order = _live_rows(X, weights)
+            order, score = self._hold_out(X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val))
+            weights, order = self._with_class_factors(weights, targets, order, state, streaming=False)
+
+            watch, listeners = Watch(self, score), Listeners(self, *given)
+
+            def fitted():
+                return {"_state": state.copy(), **_curves(watch)}
+
+            for epoch in range(self.max_iter):
+                listeners.pass_begins()
+                passing = rng.permutation(order) if self.shuffle else order
+                loss = self._play(state, X, passing, targets, weights, earlier is None and epoch == 0)
+                settled = watch.pass_ends(loss, state)
+                if listeners.pass_ends(fitted) or settled:
+                    break
+            watch.warn_if_unfinished()
+            self._adopt(watch.best_state or state, **_curves(watch))
+            listeners.fit_ends(fitted)
         return self
 
-    def _partial_fit(self, X, y, sample_weight):
+    def _partial_fit(self, X, y, sample_weight, classes=None):
         """One pass in the order given; the rounds before one that fails stay learnt."""
-        first = getattr(self, "_state", None) is None
-        X, targets, weights = self._prepare(X, y, sample_weight, reset=first)
-        if first:
-            state = State(self._recipe(X, y, targets, weights))
-        else:
-            state = self._state
-            self._check_unchanged(X, targets, weights, state)
-        rows = make_rows(X, state.recipe)
-        try:
-            mean = self._play(state, rows, _live_rows(X, weights), targets, weights, True)
-        finally:
-            if state.rounds or first:
-                self._adopt(state)
-        self.n_iter_ = 1
-        self.loss_curve_ = [*getattr(self, "loss_curve_", []), mean]
+        first = not self.__sklearn_is_fitted__()
+        with self._features_restored_on_failure():
+            X, y, weights = self._validate(X, y, sample_weight, reset=first)
+            classes = classes if first else self._state.classes
+            targets = self._encode(y, classes)
+            if first:
+                state = self._new_state(X, y, targets, weights, classes)
+            else:
+                state = self._state
+                self._check_unchanged(X, y, targets, weights, state)
+            order = _live_rows(X, weights)
+            weights, order = self._with_class_factors(weights, targets, order, state, streaming=True)
+            if first:
+                self._adopt(state, n_iter_=1, loss_curve_=[])
+        if len(order):
+            self.loss_curve_ = [*self.loss_curve_, self._play(state, X, order, targets, weights, True)]
         return self
 
-    def _prepare(self, X, y, sample_weight, reset):
-        """Validated rows, encoded targets, and weights (empty: all 1)."""
-        params = self.get_params(deep=False)
-        _parameters.check_pairs(params)
+    def _validate(self, X, y, sample_weight, reset):
+        """Checked parameters, rows, targets as given, and weights (empty: all 1)."""
+        _parameters.check_pairs(self.get_params(deep=False))
         X, y = validate_data(
             self,
             X,
@@ -110,71 +129,115 @@ class BaseAdaReg(BaseEstimator):
             accept_large_sparse=True,
             dtype=[np.float64, np.float32],
             order="C",
-            y_numeric=False,
             multi_output=True,
+            y_numeric=is_regressor(self),
         )
-        targets = self._encode(y)
-        weights = self._weigh(X, y, sample_weight)
-        if isinstance(self.average, Real) and not isinstance(self.average, bool):
-            rounds = getattr(getattr(self, "_state", None), "rounds", 0) + X.shape[0] * self.max_iter
+        weights = np.empty(0)
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if isinstance(self.average, Real) and not isinstance(self.average, bool | np.bool_):
+            rounds = X.shape[0] * self.max_iter + (0 if reset else self.t_)
             if (float(self.average) + 1.0) * np.log10(rounds + 2.0) > 280.0:
                 raise ValueError(
                     f"average={self.average!r} gives weights t**{self.average} that overflow within {rounds} rounds; use a "
                     "smaller one (2.0 to 4.0 already forgets the start)."
                 )
-        return X, targets, weights
+        return X, y, weights
 
-    def _weigh(self, X, y, sample_weight):
-        if sample_weight is None:
-            return np.empty(0)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weights.any():
-            raise ValueError(
-                "sample_weight is zero for every row, so there is nothing to learn; give at least one row a positive weight."
-            )
-        return weights
+    def _new_state(self, X, y, targets, weights, classes):
+        shape = self._shape_of_model(y, classes)
+        bounds = _theory_bounds(targets, weights)
+        recipe = _parameters.make_recipe(self.get_params(deep=False), X, shape, bounds, sparse.issparse(X))
+        return State(recipe, classes)
 
-    def _recipe(self, X, y, targets, weights):
-        recipe = _parameters.make_recipe(
-            self.get_params(deep=False),
-            X,
-            self._lanes(targets),
-            _theory_bounds(targets, weights),
-            sparse.issparse(X),
-        )
-        return {**recipe, "several": np.ndim(y) == 2}
-
-    def _check_unchanged(self, X, targets, weights, state):
+    def _check_unchanged(self, X, y, targets, weights, state):
         """A running state goes on only with the parameters that it was built from."""
-        now = {name: getattr(self, name) for name in _parameters.LASTING}
-        for name, value in now.items():
-            if value != self._begun_with[name]:
+        for name, before in self._begun_with.items():
+            now = getattr(self, name)
+            if now != before:
                 raise ValueError(
-                    f"{name} was {self._begun_with[name]!r} when this model began and is {value!r} now, and a running model cannot "
-                    f"change it; set {name} back, or call fit (warm_start=False) to start anew."
+                    f"{name} was {before!r} when this model began and is {now!r} now, and a running model cannot change it; "
+                    f"set {name} back, or call fit (warm_start=False) to start anew."
                 )
-        if state.recipe["lanes"] != self._lanes(targets):
+        asked = self._shape_of_model(y, state.classes)
+        if any(asked[name] != state.recipe[name] for name in ("lanes", "rows_of_coef")):
             raise ValueError(
-                f"This model learns {state.recipe['lanes']} weight vector(s) and y asks for {self._lanes(targets)}; pass the same "
-                "targets as before, or start anew with fit (warm_start=False)."
+                f"This model learns {state.recipe['lanes']} weight vector(s) and y, of shape {np.shape(y)}, asks for "
+                f"{asked['lanes']}; pass targets of the same shape as before, or start anew with fit (warm_start=False)."
             )
         _parameters.check_limits(state.recipe, X, _theory_bounds(targets, weights))
 
-    def _play(self, state, rows, order, targets, weights, first_sight):
-        """One pass over ``order``; the weighted mean loss."""
-        loss, structure = self._loss_kernel(), state.structure()
-        total = weight = 0.0
-        for start in range(0, len(order), SEGMENT):
-            part = order[start : start + SEGMENT]
-            tally = _rounds.run_rounds(rows, part, targets, weights, loss, structure)
-            total += tally.loss
-            weight += tally.weight
+    def _with_class_factors(self, weights, targets, order, state, streaming):
+        """Weights times ``class_weight``, and the rows that then still have weight."""
+        factors = self._class_factors(targets, order, state, streaming)
+        if factors is None:
+            return weights, order
+        full = weights.copy() if len(weights) else np.ones(len(targets))
+        full[order] *= factors
+        return full, order[full[order] > 0]
+
+    def _hold_out(self, X, y, weights, order, classes, rng, own):
+        """Rows to learn from, and a score of a state on the others (None without early stopping)."""
+        X_val, y_val, weights_val = own
+        if (X_val is None) != (y_val is None):
+            missing = "y_val" if y_val is None else "X_val"
+            raise ValueError(f"X_val and y_val go together, and {missing} is missing; pass both or neither.")
+        if X_val is not None and not self.early_stopping:
+            raise ValueError(
+                "X_val and y_val were passed to fit and early_stopping is False, so they would not be used; set "
+                "early_stopping=True, or leave them out."
+            )
+        if not self.early_stopping:
+            return order, None
+        if X_val is not None:
+            X_val, y_val = validate_data(
+                self,
+                X_val,
+                y_val,
+                reset=False,
+                accept_sparse="csr",
+                accept_large_sparse=True,
+                dtype=[np.float64, np.float32],
+                multi_output=True,
+            )
+            self._encode(y_val, classes)  # refuses labels that the model does not know
+            if weights_val is not None:
+                weights_val = _check_sample_weight(weights_val, X_val, dtype=np.float64, ensure_non_negative=True)
+                check_consistent_length(X_val, weights_val)
+        else:
+            stratify = y[order] if classes is not None else None
+            order, held = train_test_split(
+                order, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1), stratify=stratify
+            )
+            order = np.sort(order)
+            X_val, y_val = X[held], y[held]
+            weights_val = weights[held] if len(weights) else None
+
+        def score(state):
+            margins = self._margins_of(X_val, *state.published())
+            return self._score(y_val, self._decide(margins, classes), weights_val)
+
+        return order, score
+
+    def _play(self, state, X, order, targets, weights, first_sight):
+        """One pass over ``order``; its weighted mean loss."""
+        report = ProgressiveReport(state, quiet=not self.verbose)
+
+        def loss(lanes):
+            return self._loss_kernel(state.classes, lanes)
+
+        for part in report.segments(order, SEGMENT):
+            total, weight, played, status, structure = state.play(
+                X, part, targets, weights, loss, self.n_jobs
+            )
             if first_sight:
-                state.loss_total += tally.loss
-                state.weight_total += tally.weight
-            if tally.status != _rounds.FINISHED:
-                self._raise(tally.status, part[tally.rounds], structure)
-        return total / weight if weight else 0.0
+                state.loss_total += total
+                state.weight_total += weight
+                state.count_classes(targets[part[:played], 0])
+            if status != _rounds.FINISHED:
+                self._raise(status, part[played], structure)
+            report.add(total, weight)
+        return report.close()
 
     def _raise(self, status, row, structure):
         """Say why the rounds stopped, and at which row."""
@@ -188,99 +251,39 @@ class BaseAdaReg(BaseEstimator):
         }
         raise ValueError(
             f"Stopped at row {row}: {reasons[status]}; scale the features (and y), or lower eta (now {self.eta!r}). "
-            "The model is as it was before this row in partial_fit, and as it was before the call in fit."
+            "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
-    def _adopt(self, state):
+    def _adopt(self, state, **attributes):
         """Make this state the model."""
         self._state = state
         self._begun_with = {name: getattr(self, name) for name in _parameters.LASTING}
-        self._published = None
-        recipe = state.recipe
-        self.potential_, self.structure_ = recipe["potential"], recipe["structure"]
-        self.eta_, self.epsilon_ = recipe["eta"], recipe["epsilon"]
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
-    # ---- the fitted model ---------------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self):
-        return getattr(self, "_state", None) is not None
-
-    def _publish(self):
-        """Coefficients and intercepts as the user sees them, worked out when first asked for after learning."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"This {type(self).__name__} has learnt nothing yet; call fit or partial_fit first."
-            )
-        if self._published is None:
-            self._published = list(self._shape(*self._state.published()))
-        return self._published
-
-    @abstractmethod
-    def _shape(self, coef, intercept):
-        """Lanes to the shapes of this task's ``coef_`` and ``intercept_``."""
-
-    @property
-    def coef_(self):
-        """Weights of the features."""
-        return self._publish()[0]
-
-    @property
-    def intercept_(self):
-        """The constant in the decision function."""
-        return self._publish()[1]
-
-    @property
-    def t_(self):
-        """Rounds played so far."""
-        self._publish()
-        return self._state.rounds
-
-    @property
-    def progressive_loss_(self):
-        """Mean loss of the rows at first sight, each predicted before it was learnt from."""
-        self._publish()
-        weight = self._state.weight_total
-        return self._state.loss_total / weight if weight else float("nan")
-
-    def sparsify(self):
-        """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator; learning on, or ``densify``, makes ``coef_`` dense again.
-        """
-        check_is_fitted(self)
-        published = self._publish()
-        published[0] = sparse.csr_matrix(np.atleast_2d(published[0]))
-        return self
-
-    def densify(self):
-        """Turn ``coef_`` back into an array.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        check_is_fitted(self)
-        self._published = None
-        return self
-
-    def _margins(self, X):
-        """X·coef + intercept, (n_rows, lanes)."""
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32]
-        )
-        coef, intercept = self._publish()
-        coef = coef if sparse.issparse(coef) else np.atleast_2d(coef)
-        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+    @contextmanager
+    def _features_restored_on_failure(self):
+        """What validation noted about the features goes with the state, not with a call that failed."""
+        before = {name: getattr(self, name) for name in FEATURES if hasattr(self, name)}
+        try:
+            yield
+        except BaseException:
+            for name in FEATURES:
+                vars(self).pop(name, None)
+            vars(self).update(before)
+            raise
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _curves(watch):
+    curves = {"n_iter_": len(watch.losses), "loss_curve_": list(watch.losses)}
+    if watch.score is not None:
+        curves["validation_score_curve_"] = list(watch.scores)
+    return curves
 
 
 def _live_rows(X, weights):
@@ -293,4 +296,3 @@ def _theory_bounds(targets, weights):
         "target": float(np.abs(targets).max(initial=0.0)),
         "weight": float(weights.max()) if len(weights) else 1.0,
     }
-

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -11,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 from . import _registry
 from ._base import BaseAdaReg
 from ._kernels import _losses
+from ._state import class_numbers
 
 
 def _gives_probabilities(estimator):
@@ -29,6 +31,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
         "loss": [StrOptions(set(_registry.CLASSIFICATION_LOSSES))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
@@ -48,11 +51,15 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         l1_ratio=0.0,
         average=2.0,
         fit_intercept=True,
+        class_weight=None,
         max_iter=100,
         tol=1e-3,
         n_iter_no_change=3,
         shuffle=True,
         warm_start=False,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_jobs=None,
         verbose=0,
         random_state=None,
     ):
@@ -70,16 +77,20 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.l1_ratio = l1_ratio
         self.average = average
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Learn from all rows, in up to ``max_iter`` passes.
 
         Parameters
@@ -90,16 +101,18 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row. A row of weight 0 is no round at all.
+        X_val, y_val : array-like, default=None
+            Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
+            like X with ``Pipeline(..., transform_input=["X_val"])``.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of the rows of ``X_val``.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        continues = self.warm_start and self.__sklearn_is_fitted__()
-        return self._learn_classes(
-            lambda: self._fit(X, y, sample_weight), None if continues else _labels(y), keep=continues
-        )
+        return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
@@ -132,29 +145,12 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 f"classes={classes!r} differs from the first call's {self.classes_!r}, and a running model cannot change them; "
                 "leave classes out, or start anew with fit."
             )
-        return self._learn_classes(
-            lambda: self._partial_fit(X, y, sample_weight), unique_labels(classes) if first else None, keep=not first
-        )
+        return self._partial_fit(X, y, sample_weight, _at_least_two(unique_labels(classes)) if first else None)
 
-    def _learn_classes(self, learn, classes, keep):
-        """Run ``learn`` with these classes; on failure the earlier ones stay if nothing was learnt."""
-        earlier = getattr(self, "classes_", None)
-        if not keep:
-            if len(classes) < 2:
-                raise ValueError(
-                    f"y has one class, {classes[0]!r}, and a classifier needs at least two; pass rows of every class, or "
-                    "all labels as classes to partial_fit."
-                )
-            self.classes_ = classes
-        try:
-            return learn()
-        except BaseException:
-            if not keep and not (earlier is None and self.__sklearn_is_fitted__()):
-                if earlier is None:
-                    del self.classes_
-                else:
-                    self.classes_ = earlier
-            raise
+    @property
+    def classes_(self):
+        """The labels, sorted."""
+        return self._fitted_state().classes
 
     def decision_function(self, X):
         """Signed distances to the decision boundary, times the norm of ``coef_``.
@@ -185,9 +181,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples,)
             Labels.
         """
-        margins = self._margins(X)
-        best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
-        return self.classes_[best]
+        return self._decide(self._margins(X), self.classes_)
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
@@ -238,34 +232,68 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
-    def _encode(self, y):
+    def _find_classes(self, y, weights):
         y = column_or_1d(y, warn=True)
-        known = np.isin(y, self.classes_)
+        check_classification_targets(y)
+        return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
+
+    def _encode(self, y, classes):
+        y = column_or_1d(y, warn=True)
+        known = np.isin(y, classes)
         if not known.all():
             raise ValueError(
-                f"y has the label {y[~known][0]!r}, which is not among the classes {self.classes_!r}; drop those rows, or start "
-                "anew with all labels in classes."
+                f"y has the label {y[~known][0]!r}, which is not among the classes {classes!r}; drop those rows, or start anew "
+                "with all labels in classes."
             )
-        numbers = np.searchsorted(self.classes_, y).astype(np.float64)
-        if self._lanes() == 1:
+        numbers = np.searchsorted(classes, y).astype(np.float64)
+        if len(classes) == 2:
             numbers = 2.0 * numbers - 1.0
-        return np.ascontiguousarray(numbers.reshape(-1, 1))
+        return numbers.reshape(-1, 1)
 
-    def _lanes(self, targets=None):
-        return 1 if len(self.classes_) == 2 else len(self.classes_)
+    def _shape_of_model(self, y, classes):
+        lanes = 1 if len(classes) == 2 else len(classes)
+        return {"lanes": lanes, "joint": self.loss == "log_loss", "rows_of_coef": True}
 
-    def _loss_kernel(self):
-        if self._lanes() == 1:
-            return _registry.CLASSIFICATION_LOSSES[self.loss].kernel()
-        if self.loss == "log_loss":
-            return _losses.Softmax()
-        return _losses.OneVsRest(_registry.CLASSIFICATION_LOSSES[self.loss].kernel())
+    def _loss_kernel(self, classes, lanes):
+        point = _registry.CLASSIFICATION_LOSSES[self.loss].kernel()
+        if len(classes) == 2:
+            return point
+        return _losses.Softmax() if self.loss == "log_loss" else _losses.OneVsRest(point, lanes.start)
 
-    def _shape(self, coef, intercept):
-        return coef, intercept
+    def _decide(self, margins, classes):
+        best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
+        return classes[best]
+
+    def _score(self, y, predictions, sample_weight):
+        return accuracy_score(y, predictions, sample_weight=sample_weight)
+
+    def _class_factors(self, targets, live, state, streaming):
+        """``class_weight`` of each live row. "balanced" counts all rows in ``fit``, and in a stream those up to each row."""
+        if self.class_weight is None:
+            return None
+        k = len(state.classes)
+        numbers = class_numbers(targets[live, 0], state.classes)
+        if self.class_weight != "balanced":
+            unknown = set(self.class_weight) - set(state.classes.tolist())
+            if unknown:
+                raise ValueError(
+                    f"class_weight has the label {unknown.pop()!r}, which is not among the classes {state.classes!r}; remove it."
+                )
+            factors = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float)
+            if not (np.isfinite(factors).all() and (factors >= 0).all()):
+                raise ValueError(f"class_weight={self.class_weight!r} must hold finite numbers ≥ 0; correct it.")
+            return factors[numbers]
+        if not streaming:
+            counts = np.bincount(numbers, minlength=k)
+            return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
+        so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
+        return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
 
 
-def _labels(y):
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    return np.unique(y)
+def _at_least_two(classes):
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class, {classes[0]!r}, and a classifier needs at least two; pass rows of every class, or all labels as "
+            "classes to partial_fit."
+        )
+    return classes

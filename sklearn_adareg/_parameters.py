@@ -42,6 +42,9 @@ COMMON_CONSTRAINTS = {
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
     "warm_start": ["boolean"],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_jobs": [Integral, None],
     "verbose": ["verbose"],
     "random_state": ["random_state"],
 }
@@ -92,7 +95,7 @@ def resolve_names(params, d):
     return potential, structure
 
 
-def make_recipe(params, X, lanes, theory_bounds, is_sparse):
+def make_recipe(params, X, shape, theory_bounds, is_sparse):
     """The resolved parameters that a state is built from.
 
     Parameters
@@ -101,8 +104,8 @@ def make_recipe(params, X, lanes, theory_bounds, is_sparse):
         The estimator's parameters.
     X : matrix
         The rows of the first call: their width counts, and for ``eta="theory"`` their size.
-    lanes : int
-        How many weight vectors learn side by side.
+    shape : dict
+        ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown.
     theory_bounds : dict
         ``largest_target`` and ``largest_weight`` of the first call, for ``eta="theory"``.
     is_sparse : bool
@@ -118,7 +121,7 @@ def make_recipe(params, X, lanes, theory_bounds, is_sparse):
         "potential": potential,
         "structure": structure,
         "d": d,
-        "lanes": lanes,
+        **shape,
         "intercept": bool(params["fit_intercept"]),
         "average": params["average"],
         "start": params["radius"] / d if params["domain"] == "simplex" else 0.0,
@@ -236,7 +239,7 @@ def _exp_concavity(loss, margin, target, weight):
     elif loss == "squared_error":
         beta = 1 / (B + target) ** 2
     elif loss == "squared_hinge":
-        beta = 1 / (2 * (1 + B) * max(1 + B, 2 * B))
+        beta = 1 / (2 * (1 + B) ** 2) if B <= 1 else (3 * B - 1) / (8 * B**2 * (1 + B))
     else:  # poisson
         beta = np.exp(-B) / max(np.exp(B), target) ** 2
     return beta / weight

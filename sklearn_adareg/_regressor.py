@@ -4,6 +4,7 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _registry
@@ -46,6 +47,9 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
         n_iter_no_change=3,
         shuffle=True,
         warm_start=False,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_jobs=None,
         verbose=0,
         random_state=None,
     ):
@@ -71,11 +75,14 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Learn from all rows, in up to ``max_iter`` passes.
 
         Parameters
@@ -86,13 +93,18 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row. A row of weight 0 is no round at all.
+        X_val, y_val : array-like, default=None
+            Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
+            like X with ``Pipeline(..., transform_input=["X_val"])``.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of the rows of ``X_val``.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
@@ -127,14 +139,12 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
-        margins = self._margins(X)
-        if self.loss == "poisson":
-            margins = np.exp(margins)
-        return margins if self._state.recipe["several"] else margins[:, 0]
+        predictions = self._decide(self._margins(X), None)
+        return predictions if self._state.recipe["rows_of_coef"] else predictions[:, 0]
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
-    def _encode(self, y):
+    def _encode(self, y, classes):
         y = np.asarray(y, dtype=np.float64)
         if self.loss == "poisson" and (y < 0).any():
             raise ValueError(
@@ -142,12 +152,22 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
             )
         return np.ascontiguousarray(y.reshape(len(y), -1))
 
-    def _lanes(self, targets):
-        return targets.shape[1]
+    def _shape_of_model(self, y, classes):
+        several = np.ndim(y) == 2
+        return {"lanes": np.shape(y)[1] if several else 1, "joint": False, "rows_of_coef": several}
 
-    def _loss_kernel(self):
+    def _loss_kernel(self, classes, lanes):
         entry = _registry.REGRESSION_LOSSES[self.loss]
         return entry.kernel(*(getattr(self, name) for name in entry.parameters))
 
-    def _shape(self, coef, intercept):
-        return (coef if self._state.recipe["several"] else coef[0]), intercept
+    def _decide(self, margins, classes):
+        return np.exp(margins) if self.loss == "poisson" else margins
+
+    def _score(self, y, predictions, sample_weight):
+        return r2_score(y, predictions, sample_weight=sample_weight)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.positive_only = self.loss == "poisson"
+        return tags

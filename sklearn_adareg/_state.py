@@ -1,11 +1,64 @@
-"""What lives between calls: a recipe (plain parameters) and the arrays of its structure. The only thing that is pickled."""
+"""What lives between calls: recipes (plain parameters) and the arrays of their structures. The only thing that is pickled."""
 
 import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
 
 from . import _registry
+from ._kernels import _rounds
 from ._kernels._structures import Setting
+from ._rows import make_rows
 
 FORMAT = 1
+SETTING = ("d", "lanes", "intercept", "eta", "epsilon", "average", "alpha", "l1_ratio", "start")
+
+
+class Block:
+    """Weight vectors that read each row together, and the compiled structure bound to their arrays."""
+
+    def __init__(self, recipe, first_lane, lanes):
+        self.recipe = {**recipe, "lanes": lanes}
+        self.first_lane = first_lane
+        self.arrays = self._structure_class().allocate(self._setting(), recipe["sparse"])
+        self._structure = None
+
+    def structure(self):
+        """The compiled structure, bound when first asked for."""
+        if self._structure is None:
+            recipe = self.recipe
+            for name, value in self.arrays.items():
+                if isinstance(value, np.ndarray) and not value.flags.writeable:  # a memory-mapped pickle
+                    self.arrays[name] = _copied(value)
+            potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
+            domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
+            self._structure = self._structure_class()(
+                self._setting(), potential, domain, self.arrays
+            )
+        return self._structure
+
+    def lanes(self):
+        """Which of the model's weight vectors these are."""
+        return slice(self.first_lane, self.first_lane + self.recipe["lanes"])
+
+    def copy(self):
+        """An independent block that goes on from here."""
+        twin = object.__new__(Block)
+        twin.__setstate__(self.__getstate__())
+        twin.arrays = {name: _copied(value) for name, value in self.arrays.items()}
+        return twin
+
+    def _setting(self):
+        dual = self.recipe["update"] == "dual_averaging"
+        return Setting(dual=dual, **{name: self.recipe[name] for name in SETTING})
+
+    def _structure_class(self):
+        return _registry.STRUCTURES[self.recipe["structure"]](self.recipe)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_structure"}
+
+    def __setstate__(self, kept):
+        vars(self).update(kept, _structure=None)
 
 
 class State:
@@ -15,34 +68,56 @@ class State:
     ----------
     recipe : dict
         The resolved parameters that decide which kernels run, with which numbers.
+    classes : ndarray or None
+        The labels of a classifier.
     """
 
-    def __init__(self, recipe):
+    def __init__(self, recipe, classes=None):
         self.recipe = recipe
-        self.arrays = self._structure_class().allocate(self._setting(), recipe["sparse"])
+        self.classes = classes
+        self.class_counts = None if classes is None else np.zeros(len(classes))
+        self.blocks = [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
         self.loss_total = 0.0  # weighted losses of rows at first sight
         self.weight_total = 0.0
-        self._structure = None
+        self.publication = None  # the fitted model as last shown, while it is current
 
     @property
     def rounds(self):
         """Rounds played so far."""
-        return int(self.arrays["clock"][0])
+        return int(self.blocks[0].arrays["clock"][0])
 
-    def structure(self):
-        """The compiled structure, bound to this state's arrays."""
-        if self._structure is None:
-            recipe = self.recipe
-            potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
-            domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
-            self._structure = self._structure_class()(
-                self._setting(), potential, domain, self.arrays
+    def play(self, X, order, targets, weights, loss, n_jobs=None):
+        """One round for each row number in ``order``: (total loss, total weight, rounds played, status, failed structure).
+
+        Blocks learn in threads. When one fails, all go back and play the rounds before the failure.
+        """
+        self.publication = None
+        if len(self.blocks) == 1:
+            tally = _play_block(self.blocks[0], X, order, targets, weights, loss)
+            return tally.loss, tally.weight, tally.rounds, tally.status, self.blocks[0].structure()
+        before = [block.copy() for block in self.blocks]
+        tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
+            delayed(_play_block)(block, X, order, targets, weights, loss) for block in self.blocks
+        )
+        first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
+        failed = tallies[first]
+        if failed.status != _rounds.FINISHED:
+            structure = self.blocks[first].structure()
+            self.blocks = before
+            total, weight, rounds, *_ = self.play(
+                X, order[: failed.rounds], targets, weights, loss, n_jobs
             )
-        return self._structure
+            return total, weight, rounds, failed.status, structure
+        return sum(tally.loss for tally in tallies), failed.weight, failed.rounds, failed.status, None
+
+    def count_classes(self, numbers):
+        """Note the classes of rows just learnt from, for weights that balance them in a stream."""
+        if self.classes is not None:
+            self.class_counts += np.bincount(class_numbers(numbers, self.classes), minlength=len(self.classes))
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-        weights = self.structure().published()
+        weights = np.concatenate([block.structure().published() for block in self.blocks])
         d = self.recipe["d"]
         intercepts = weights[:, d] if self.recipe["intercept"] else np.zeros(len(weights))
         return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
@@ -51,22 +126,13 @@ class State:
         """An independent state that goes on from here."""
         twin = object.__new__(State)
         twin.__setstate__(self.__getstate__())
-        twin.arrays = {name: _copied(value) for name, value in self.arrays.items()}
+        twin.blocks = [block.copy() for block in self.blocks]
+        twin.class_counts = None if self.class_counts is None else self.class_counts.copy()
         return twin
 
-    def _setting(self):
-        recipe = self.recipe
-        names = ("d", "lanes", "intercept", "eta", "epsilon", "average", "alpha", "l1_ratio", "start")
-        return Setting(
-            dual=recipe["update"] == "dual_averaging", **{name: recipe[name] for name in names}
-        )
-
-    def _structure_class(self):
-        return _registry.STRUCTURES[self.recipe["structure"]](self.recipe)
-
     def __getstate__(self):
-        kept = {name: value for name, value in vars(self).items() if name != "_structure"}
-        return {"format": FORMAT, **kept}
+        sparsified = self.publication if self.publication and sparse.issparse(self.publication[0]) else None
+        return {"format": FORMAT, **vars(self), "publication": sparsified}
 
     def __setstate__(self, kept):
         kept = dict(kept)
@@ -76,7 +142,28 @@ class State:
                 f"This model was saved in format {found} by a newer sklearn_adareg, which this version (format {FORMAT}) "
                 "cannot read; upgrade sklearn_adareg."
             )
-        vars(self).update(kept, _structure=None)
+        vars(self).update(kept)
+
+
+def class_numbers(encoded, classes):
+    """0, 1, … from encoded targets, which are ±1 for two classes."""
+    return (encoded > 0).astype(np.intp) if len(classes) == 2 else encoded.astype(np.intp)
+
+
+def split_lanes(recipe):
+    """Lanes that learn jointly stay together; independent ones are split evenly, whatever n_jobs, so that threads can share them."""
+    lanes = recipe["lanes"]
+    if recipe["joint"] or lanes == 1:
+        return [range(lanes)]
+    return np.array_split(np.arange(lanes), min(lanes, max(4, 2 * -(-lanes // 16))))
+
+
+def _play_block(block, X, order, targets, weights, loss):
+    own_loss = loss(block.lanes())
+    own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
+    return _rounds.run_rounds(
+        make_rows(X, block.recipe), order, own_targets, weights, own_loss, block.structure()
+    )
 
 
 def _copied(value):

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from sklearn_adareg._kernels._domains import Box, L1Ball, L2Ball, NoDomain, Nonnegative, Simplex
+from sklearn_adareg._kernels import _domains
 
-DOMAINS = {"l2": L2Ball, "box": Box, "l1": L1Ball, "simplex": Simplex, "nonnegative": Nonnegative}
+DOMAINS = {
+    "l2": _domains.L2Ball,
+    "box": _domains.Box,
+    "l1": _domains.L1Ball,
+    "simplex": _domains.Simplex,
+    "nonnegative": _domains.Nonnegative,
+}
 POLYHEDRA = [name for name in DOMAINS if name != "l2"]
 
 every_domain = pytest.mark.parametrize("name", DOMAINS)
@@ -126,10 +132,20 @@ def test_simplex_projection_that_drops_one_coordinate_at_a_time_is_exact():
     u = -(100.0 ** np.arange(d))
     u[:3] = 0.5, 0.4, 0.3
     permuted = np.random.default_rng(0).permutation(d)
-    c = Simplex(d, 1.0).project(u[permuted], np.ones(d))
+    c = _domains.Simplex(d, 1.0).project(u[permuted], np.ones(d))
     expected = np.zeros(d)
     expected[:3] = u[:3] - 0.2 / 3
     np.testing.assert_allclose(c, expected[permuted], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["l2", "l1", "simplex"])
+def test_far_points_land_on_the_boundary_to_the_last_digits(name):
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        u = 1e8 + rng.uniform(0, 1, 30)
+        c = DOMAINS[name](30, 1.0).project(u, rng.uniform(0.999999999, 1, 30))
+        length = np.linalg.norm(c) if name == "l2" else np.abs(c).sum()
+        assert length == pytest.approx(1.0, rel=1e-14)
 
 
 @every_domain
@@ -240,8 +256,10 @@ def test_points_inside_stay_to_the_bit(name):
 def test_a_point_of_the_simplex_projects_to_itself():
     u = np.array([0.5, 0.0, 1.5, 1.0])
     H = random_spd(np.random.default_rng(7), 4)
-    np.testing.assert_allclose(Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15)
-    np.testing.assert_allclose(Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
+    np.testing.assert_allclose(
+        _domains.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15
+    )
+    np.testing.assert_allclose(_domains.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["l2", "box", "l1", "nonnegative"])
@@ -260,7 +278,7 @@ def test_projected_points_are_inside_to_the_last_digit(name):
 
 def test_gauges_are_additive_and_exceeded_just_below_the_limit():
     c = np.array([0.6, -0.8])
-    for ball, limit in ((L2Ball, 1.0), (L1Ball, 1.4)):
+    for ball, limit in ((_domains.L2Ball, 1.0), (_domains.L1Ball, 1.4)):
         radius = limit
         total, exceeded = ball(2, radius).measure(c)
         assert total == pytest.approx(limit)
@@ -268,9 +286,9 @@ def test_gauges_are_additive_and_exceeded_just_below_the_limit():
         assert total == sum(ball(2, radius).measure(c[i : i + 1])[0] for i in range(2))
         assert not ball(2, radius).measure(0.999999 * c)[1]
         assert ball(2, radius).measure((1 - 1e-11) * c)[1]
-    assert Simplex(2, 1.0).measure(c)[1]
-    assert not Simplex(2, 1.0).holds([0.5, 0.5])
-    assert not Box(2, 0.1).measure(c)[1]
+    assert _domains.Simplex(2, 1.0).measure(c)[1]
+    assert not _domains.Simplex(2, 1.0).holds([0.5, 0.5])
+    assert not _domains.Box(2, 0.1).measure(c)[1]
 
 
 @every_domain
@@ -302,6 +320,17 @@ def test_what_is_not_finite_gets_a_status_instead_of_a_point(name):
 
 
 @every_domain
+def test_a_nan_stays_visible_after_a_diagonal_projection(name):
+    c = DOMAINS[name](3, 1.0).project([5.0, np.nan, -3.0], np.ones(3))
+    assert np.isnan(c[1])
+
+
+@pytest.mark.parametrize("name", ["l2", "l1", "simplex"])
+def test_an_infinity_becomes_a_nan_where_it_has_no_projection(name):
+    assert np.isnan(DOMAINS[name](3, 1.0).project([5.0, np.inf, -3.0], np.ones(3))).any()
+
+
+@every_domain
 def test_an_indefinite_matrix_gets_a_status_instead_of_a_point(name):
     H = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     # The indefinite block is what binds: bounds for the first two, zeros in a sum.
@@ -312,7 +341,7 @@ def test_an_indefinite_matrix_gets_a_status_instead_of_a_point(name):
 
 def test_no_domain_changes_nothing():
     u = np.array([1e9, -3.0])
-    domain = NoDomain(2)
+    domain = _domains.NoDomain(2)
     assert domain.holds(u)
     np.testing.assert_array_equal(domain.project(u, np.ones(2)), u)
     c, w = domain.project_in(u, np.eye(2))
@@ -323,5 +352,5 @@ def test_no_domain_changes_nothing():
 def test_only_boxes_and_orthants_are_clips():
     clips = [name for name in DOMAINS if DOMAINS[name](3, 2.0).coordinatewise]
     assert clips == ["box", "nonnegative"]
-    assert (Box(3, 2.0).lower, Box(3, 2.0).upper) == (-2.0, 2.0)
-    assert (Nonnegative(3, 2.0).lower, Nonnegative(3, 2.0).upper) == (0.0, np.inf)
+    assert (_domains.Box(3, 2.0).lower, _domains.Box(3, 2.0).upper) == (-2.0, 2.0)
+    assert (_domains.Nonnegative(3, 2.0).lower, _domains.Nonnegative(3, 2.0).upper) == (0.0, np.inf)

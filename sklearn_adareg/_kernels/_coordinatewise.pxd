@@ -19,6 +19,7 @@ cdef class Coordinatewise(Structure):
     cdef double *Gb
     cdef double *hb                  # ψ(G)/η of the touched coordinates
     cdef double *nb                  # where they go
+    cdef double[::1] es              # η times the slope, one a lane
     cdef double[::1] workspace
     cdef double[::1] point           # one lane as a whole, for the domain
     cdef double[::1] steps

@@ -25,21 +25,27 @@ cdef void lane_dots(const double* z, const double* x, double* m, Py_ssize_t n, P
             m[l] += z[j] * x[j * L + l]
 
 
-cdef inline void plain_step(const double* z, const double* s, const double* eta, const double* h, double* x, double* u,
-                            double C, Py_ssize_t n, Py_ssize_t L) noexcept nogil:
-    """x −= η h g with g = s z, and the average's accumulator moves along. Inlined with L = 1, the inner loop vanishes."""
+cdef void plain_step(const double* z, const double* es, const double* h, double* x, double* u, double C,
+                     Py_ssize_t n, Py_ssize_t L) noexcept nogil:
+    """x −= η h g with g = s z and es = η s, and the average's accumulator moves along."""
     cdef Py_ssize_t j, l
     cdef double delta
-    if u == NULL:
+    cdef double slope = es[0]
+    if L == 1 and u == NULL:
+        for j in range(n):
+            x[j] -= h[j] * z[j] * slope
+    elif L == 1:
+        for j in range(n):
+            delta = h[j] * z[j] * slope
+            x[j] -= delta
+            u[j] -= C * delta
+    else:
         for j in range(n):
             for l in range(L):
-                x[j * L + l] -= h[j * L + l] * z[j] * (eta[l] * s[l])
-        return
-    for j in range(n):
-        for l in range(L):
-            delta = h[j * L + l] * z[j] * (eta[l] * s[l])
-            x[j * L + l] -= delta
-            u[j * L + l] -= C * delta
+                delta = h[j * L + l] * z[j] * es[l]
+                x[j * L + l] -= delta
+                if u != NULL:
+                    u[j * L + l] -= C * delta
 
 
 cdef class Coordinatewise(Structure):
@@ -73,6 +79,7 @@ cdef class Coordinatewise(Structure):
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
+        self.es = np.empty(setting.L)
         self.point = self.steps = None
         if self.wholly or self.moves_all:
             self.point, self.steps = np.empty(setting.D), np.empty(setting.D)
@@ -178,10 +185,10 @@ cdef class Coordinatewise(Structure):
     cdef void descend(self, Row* row) noexcept nogil:
         """The plain mirror descent step: no penalty, no domain."""
         cdef Py_ssize_t L = self.setting.L
-        if L == 1:
-            plain_step(row.z, self.slopes, &self.setting.eta[0], self.hb, self.xb, self.ub, self.clock.C, row.n, 1)
-        else:
-            plain_step(row.z, self.slopes, &self.setting.eta[0], self.hb, self.xb, self.ub, self.clock.C, row.n, L)
+        cdef Py_ssize_t l
+        for l in range(L):
+            self.es[l] = self.setting.eta[l] * self.slopes[l]
+        plain_step(row.z, &self.es[0], self.hb, self.xb, self.ub, self.clock.C, row.n, L)
         self.scatter(row, self.xb, self.x)
         self.scatter(row, self.ub, self.u)
         self.scatter(row, self.Gb, self.G)

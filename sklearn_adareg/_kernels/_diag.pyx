@@ -4,8 +4,14 @@ from ._coordinatewise cimport Coordinatewise
 from ._rows cimport Row
 
 
-cdef inline void square_in(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L) noexcept nogil:
+cdef void square_in(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L) noexcept nogil:
+    """G += g² with g = s z."""
     cdef Py_ssize_t j, l
+    cdef double slope = s[0]
+    if L == 1:
+        for j in range(n):
+            G[j] += (z[j] * slope) * (z[j] * slope)
+        return
     for j in range(n):
         for l in range(L):
             G[j * L + l] += (z[j] * s[l]) * (z[j] * s[l])
@@ -18,10 +24,7 @@ cdef class Diagonal(Coordinatewise):
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
-        if self.setting.L == 1:
-            square_in(row.z, slopes, self.Gb, row.n, 1)
-        else:
-            square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
+        square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         return self.potential.steps(self.Gb, self.hb, row.n * self.setting.L)

@@ -15,7 +15,7 @@
 # The polyhedra in the norm of H⁻¹: see _quadratic.pyx.
 import numpy as np
 
-from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
+from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite, sqrt
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport ddot, dsymv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
@@ -317,7 +317,8 @@ cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
             sift_down(order, key, n, 0)
     excess, weight = -radius, 0
     for i in range(d):
-        v[i] = v[i] - mu * h[i] if v[i] > mu * h[i] else 0
+        # What is not finite must show: as a 0 it would pass for a solution.
+        v[i] = v[i] - mu * h[i] if v[i] > mu * h[i] else (0 if isfinite(mu) else NAN)
         if v[i] > 0:
             excess += v[i]
             weight += h[i]

@@ -184,18 +184,19 @@ cdef class Poisson(PointLoss):
 
 
 cdef class OneVsRest(Loss):
-    """Lane l learns class l against the rest: target[0] is the class number, the losses of the lanes add up."""
+    """Lane l learns class first + l against the rest: target[0] is the class number, the losses of the lanes add up."""
     cdef PointLoss inner
+    cdef Py_ssize_t first
 
-    def __init__(self, PointLoss inner):
-        self.inner = inner
+    def __init__(self, PointLoss inner, Py_ssize_t first=0):
+        self.inner, self.first = inner, first
 
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil:
         cdef double total = 0.0
         cdef Py_ssize_t l
         for l in range(lanes):
-            total += self.inner.point(margins[l], 1.0 if l == <Py_ssize_t> target[0] else -1.0, &slopes[l])
+            total += self.inner.point(margins[l], 1.0 if self.first + l == <Py_ssize_t> target[0] else -1.0, &slopes[l])
         return total
 
 

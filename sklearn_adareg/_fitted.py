@@ -1,0 +1,119 @@
+"""The fitted model as a user sees it, worked out of the state when it is first asked for after learning."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+class FittedLinearModel:
+    """Fitted attributes that are views of ``_state``, and the margins that predictions start from."""
+
+    def __sklearn_is_fitted__(self):
+        return getattr(self, "_state", None) is not None
+
+    def _fitted_state(self):
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"This {type(self).__name__} has learnt nothing yet; call fit or partial_fit first."
+            )
+        return self._state
+
+    def _publish(self):
+        state = self._fitted_state()
+        if state.publication is None:
+            coef, intercept = state.published()
+            state.publication = [coef if state.recipe["rows_of_coef"] else coef[0], intercept]
+        return state.publication
+
+    @property
+    def coef_(self):
+        """Weights of the features."""
+        return self._publish()[0]
+
+    @property
+    def intercept_(self):
+        """The constants in the decision function."""
+        return self._publish()[1]
+
+    @property
+    def t_(self):
+        """Rounds played so far."""
+        return self._fitted_state().rounds
+
+    @property
+    def progressive_loss_(self):
+        """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
+        state = self._fitted_state()
+        return state.loss_total / state.weight_total if state.weight_total else float("nan")
+
+    @property
+    def potential_(self):
+        """The potential in use."""
+        return self._fitted_state().recipe["potential"]
+
+    @property
+    def structure_(self):
+        """The structure in use."""
+        return self._fitted_state().recipe["structure"]
+
+    @property
+    def eta_(self):
+        """The step size in use."""
+        return self._fitted_state().recipe["eta"]
+
+    @property
+    def epsilon_(self):
+        """The epsilon in use."""
+        return self._fitted_state().recipe["epsilon"]
+
+    def sparsify(self):
+        """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.
+
+        Learning on, or ``densify``, makes it dense again. The matrix is a ``csr_array`` where scikit-learn's
+        ``sparse_interface`` setting asks for one.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        published = self._publish()
+        published[0] = _sparse_container()(np.atleast_2d(_dense(published[0])))
+        return self
+
+    def densify(self):
+        """Turn ``coef_`` back into an array.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self._state.publication = None
+        return self
+
+    def _margins(self, X):
+        """X·coef + intercept, (n_rows, lanes)."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32]
+        )
+        return self._margins_of(X, *self._publish())
+
+    def _margins_of(self, X, coef, intercept):
+        coef = coef if sparse.issparse(coef) else np.atleast_2d(coef)
+        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+
+
+def _dense(coef):
+    return coef.toarray() if sparse.issparse(coef) else coef
+
+
+def _sparse_container():
+    """csr_array where scikit-learn is set to sparse arrays, else csr_matrix."""
+    from sklearn import get_config
+
+    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix

@@ -1,0 +1,55 @@
+"""Small streams of rows, and estimators that are Algorithm 1 to the letter, for the tests."""
+
+import numpy as np
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
+
+POTENTIALS = list(_registry.POTENTIALS)
+STRUCTURES = list(_registry.STRUCTURES)
+UPDATES = list(_registry.UPDATES)
+RADIUS = 0.4
+
+
+class FourthRoot(SpectralPotential):
+    """A user's potential, its step size inside."""
+
+    operator_antitone = True
+
+    def __init__(self, eta=0.3):
+        self.eta = eta
+
+    def psi(self, eigenvalues):
+        return self.eta * eigenvalues**-0.25
+
+
+def rows(seed=0, n=100, d=5, zeros=0.3):
+    """Rows with zeros in them, and a score for each of which targets are made."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) >= zeros)
+    return X, X @ rng.normal(size=d) + 0.5 * rng.normal(size=n) + 0.3
+
+
+def target(loss, score):
+    """What this loss learns from a score."""
+    if loss in _registry.CLASSIFICATION_LOSSES:
+        return np.where(score > 0, 1, -1)
+    return np.round(np.abs(score)) if loss == "poisson" else score
+
+
+def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):
+    """One pass in the order given, raw units, numeric step sizes unless told otherwise."""
+    cls = AdaRegClassifier if loss in _registry.CLASSIFICATION_LOSSES else AdaRegRegressor
+    eta = {"eta": 0.5} if isinstance(potential, str) else {}
+    defaults = {"epsilon": 0.05, "scaling": None, "max_iter": 1, "shuffle": False, "tol": None}
+    return cls(potential, structure, loss=loss, **{**defaults, **eta, **params})
+
+
+def learn(model, X, y, sample_weight=None):
+    """partial_fit, with the classes where there are any."""
+    classes = {"classes": [-1, 1]} if isinstance(model, AdaRegClassifier) else {}
+    return model.partial_fit(X, y, sample_weight=sample_weight, **classes)
+
+
+def weights_of(model):
+    """(coef, intercept) in one vector."""
+    return np.append(np.ravel(model.coef_), model.intercept_ if model.fit_intercept else [])

@@ -1,0 +1,215 @@
+"""A round that cannot be played leaves no trace: the rounds before it stand."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from streams import STRUCTURES, UPDATES, estimator, learn, rows, target, weights_of
+
+from sklearn_adareg import SpectralPotential
+
+BAD = 70  # the row that stops a call, with folds behind it
+VARIATIONS = [
+    {},
+    {"average": False},
+    {"alpha": 0.01, "average": False},
+    {"domain": "l2", "radius": 0.3},
+    {"domain": "simplex", "radius": 0.3},
+]
+
+
+def stream(loss, factor):
+    """A hundred rows, one of which is far too large."""
+    X, score = rows(4)
+    X[BAD - 2 : BAD + 1] = np.abs(X[BAD - 2 : BAD + 1]) + 0.1
+    X[BAD] *= factor
+    return X, target(loss, score)
+
+
+def assert_stops_before(model, twin, X, y, message, kind=ValueError):
+    """partial_fit raises at BAD, and the model is a twin that saw the rows before it."""
+    with pytest.raises(kind, match=message):
+        learn(model, X, y)
+    learn(twin, X[:BAD], y[:BAD])
+    assert_same(model, twin)
+    for each in (model, twin):
+        learn(each, X[BAD + 1 :], y[BAD + 1 :])
+    assert_same(model, twin)
+    assert model.t_ == len(y) - 1
+
+
+def assert_same(model, twin):
+    np.testing.assert_array_equal(weights_of(model), weights_of(twin))
+    assert model.t_ == twin.t_
+    assert model.progressive_loss_ == pytest.approx(twin.progressive_loss_, rel=1e-13)
+    assert model.n_features_in_ == twin.n_features_in_
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", ["adagrad", "ons"])
+def test_a_loss_that_overflows_keeps_the_rounds_before_it(potential, structure, update, change):
+    X, y = stream("squared_error", 1e200)
+    for params in VARIATIONS:
+        make = {"loss": "squared_error", "update": update, "eta": 0.1, **params}
+        model, twin = (estimator(potential, structure, **make) for _ in range(2))
+        assert_stops_before(
+            model, twin, change(X), y, f"Stopped at row {BAD}: the loss is not finite"
+        )
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", ["adagrad", "ons"])
+def test_a_gradient_that_overflows_keeps_the_rounds_before_it(potential, structure, change):
+    X, y = stream("absolute_error", 1e200)
+    message = f"Stopped at row {BAD}: the gradient is too large"
+    for params in VARIATIONS:
+        make = {"loss": "absolute_error", "eta": 0.1, **params}
+        model, twin = (estimator(potential, structure, **make) for _ in range(2))
+        assert_stops_before(model, twin, change(X), y, message)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", ["adagrad", "ons"])
+def test_weights_that_overflow_stop_the_round(potential, structure):
+    """The gradient is small, and the step is not a number that a double holds."""
+    X, score = rows(4, n=5)
+    model = estimator(potential, structure, loss="squared_error", eta=1.7e308, epsilon=1e-30)
+    with pytest.raises(ValueError, match="Stopped at row"):
+        learn(model, X * 1e-3, score * 1e-3)
+    assert np.isfinite(weights_of(model)).all()
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_first_row_can_stop_a_stream_too(structure):
+    X = np.array([[1e200, 0.0], [1.0, 1.0]])
+    model, twin = (estimator("ons", structure, loss="absolute_error") for _ in range(2))
+    with pytest.raises(ValueError, match="Stopped at row 0"):
+        learn(model, X, [1.0, 1.0])
+    for each in (model, twin):
+        learn(each, X[1:], [1.0])
+    assert_same(model, twin)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_weights_count_in_the_number_of_the_row(structure):
+    """Rows without weight are no rounds, and the row is still named by its place in X."""
+    X, y = stream("squared_error", 1e200)
+    weight = (np.arange(len(y)) % 5 != 1).astype(float)
+    model = estimator("adagrad", structure, loss="squared_error", eta=0.1)
+    with pytest.raises(ValueError, match=f"Stopped at row {BAD}:"):
+        learn(model, X, y, weight)
+    assert model.t_ == weight[:BAD].sum()
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_fit_keeps_the_model_it_had(structure, warm_start):
+    X, y = stream("squared_error", 1.0)
+    huge, _ = stream("squared_error", 1e200)
+    model = estimator(
+        "adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start
+    ).fit(X, y)
+    coef, state = (
+        model.coef_.copy(),
+        (model.t_, model.n_iter_, model.loss_curve_, model.progressive_loss_),
+    )
+    with pytest.raises(ValueError, match=f"Stopped at row {BAD}: .*fit keeps the model it had"):
+        model.fit(huge, y)
+    np.testing.assert_array_equal(model.coef_, coef)
+    assert (model.t_, model.n_iter_, model.loss_curve_, model.progressive_loss_) == state
+    twin = estimator(
+        "adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start
+    ).fit(X, y)
+    for each in (model, twin):
+        learn(each, X, y)
+    assert_same(model, twin)
+
+
+def test_fit_keeps_the_model_it_had_features_and_classes_included():
+    X, score = rows(4)
+    model = estimator().fit(X, np.where(score > 0, "yes", "no"))
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="Stopped at row"):
+        model.fit(np.full((4, 2), 1e200), ["a", "b", "c", "a"])
+    assert model.n_features_in_ == 5
+    np.testing.assert_array_equal(model.classes_, ["no", "yes"])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_first_fit_that_fails_leaves_no_model():
+    model = estimator(loss="absolute_error")
+    with pytest.raises(ValueError, match="Stopped at row 0"):
+        model.fit([[1e200], [1.0]], [1.0, 2.0])
+    for name in ("coef_", "t_", "n_iter_", "n_features_in_", "loss_curve_"):
+        assert not hasattr(model, name)
+
+
+# --- a user's potential ---------------------------------------------------------------------------
+
+
+class Refusing(SpectralPotential):
+    """ψ(λ) = 0.3 λ^(−1/4), which raises or answers nonsense when an eigenvalue is beyond 1e6."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def psi(self, eigenvalues):
+        if eigenvalues.max() > 1e6:
+            if isinstance(self.answer, BaseException):
+                raise self.answer
+            return self.answer(eigenvalues)
+        return 0.3 * eigenvalues**-0.25
+
+
+ANSWERS = {
+    "an exception": (LookupError("no such step"), LookupError, "no such step"),
+    "an interrupt": (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop"),
+    "a negative step": (
+        lambda v: -v,
+        ValueError,
+        "psi gave .* for the eigenvalue .*positive and finite",
+    ),
+    "a zero": (lambda v: 0 * v, ValueError, "psi gave 0.0 for the eigenvalue"),
+    "NaN": (lambda v: np.nan * v, ValueError, "psi gave nan for the eigenvalue"),
+    "too few": (lambda v: v[:0], ValueError, "psi returned 0 values for"),
+    "a matrix": (lambda v: np.eye(len(v)), ValueError, "psi returned|dimensions"),
+    "nothing": (lambda v: None, ValueError, "psi (returned 1 values|gave nan)"),
+}
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_an_exception_in_psi_stops_that_round_and_reaches_the_caller(structure, update, change):
+    X, y = stream("absolute_error", 1e5)
+    answer, kind, message = ANSWERS["an exception"]
+    for params in VARIATIONS:
+        make = {"loss": "absolute_error", "update": update, **params}
+        model, twin = (estimator(Refusing(answer), structure, **make) for _ in range(2))
+        twin.potential = model.potential
+        assert_stops_before(model, twin, change(X), y, message, kind)
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_what_psi_answers_is_checked(structure, answer):
+    answer, kind, message = ANSWERS[answer]
+    X, y = stream("absolute_error", 1e5)
+    model, twin = (estimator(Refusing(answer), structure, loss="absolute_error") for _ in range(2))
+    assert_stops_before(model, twin, X, y, message, kind)
+
+
+def test_psi_may_not_change_the_eigenvalues_it_is_given():
+    class Careless(SpectralPotential):
+        def psi(self, eigenvalues):
+            eigenvalues **= -0.25
+            eigenvalues *= 0.3
+            return eigenvalues
+
+    X, y = stream("absolute_error", 1.0)
+    for structure in STRUCTURES:
+        careless = learn(estimator(Careless(), structure, loss="absolute_error"), X, y)
+        careful = learn(estimator(Refusing(None), structure, loss="absolute_error"), X, y)
+        np.testing.assert_array_equal(weights_of(careless), weights_of(careful))
