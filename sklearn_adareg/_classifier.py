@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
+from ._documentation import document
 from ._kernels import _losses
 from ._state import class_numbers
 
@@ -26,7 +27,65 @@ def _gives_probabilities(estimator):
 
 
 class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
-    __doc__ = "filled in from _documentation"
+    __doc__ = document(
+        """Linear classifier learnt online by adaptive regularization.
+
+    Rows come one at a time. Round :math:`t` predicts with :math:`x_t`, suffers the loss :math:`f_t`, and steps
+
+    .. math::
+        g_t = \\nabla f_t(x_t), \\quad G_t = G_{t-1} + g_t g_t^\\top, \\quad H_t = \\psi(G_t), \\quad
+        x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)
+
+    where the ``potential`` is the map :math:`\\psi` on eigenvalues and the ``structure`` is the matrices allowed. AdaGrad, the
+    Online Newton Step, their diagonal versions and adaptive gradient descent are all of this form. The fitted model is the average
+    of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for
+    ``"full"`` with the potential ``"ons"``.
+
+    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        The weights.
+    {attributes}
+
+    See Also
+    --------
+    AdaRegRegressor : The same for real targets.
+    sklearn.linear_model.SGDClassifier : Stochastic gradient descent with a step-size schedule.
+
+    References
+    ----------
+    V. Gupta, T. Koren and Y. Singer, "A Unified Approach to Adaptive Regularization in Online and Stochastic Optimization", 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_adareg import AdaRegClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaRegClassifier(random_state=0).fit(X / X.max(axis=0), y)
+    >>> model.score(X / X.max(axis=0), y) > 0.95
+    True
+    """,
+        independent="one against the rest",
+        loss="""loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
+    The loss; ``"log_loss"`` and ``"modified_huber"`` give probabilities.""",
+        own=[
+            (
+                "class_weight",
+                "fit_intercept",
+                """class_weight : dict, "balanced" or None, default=None
+    Factors on the losses of the classes. ``"balanced"`` makes all classes weigh the same: by the counts of all rows in ``fit``, by the
+    counts up to and including each row in ``partial_fit``.""",
+            )
+        ],
+    )
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
@@ -234,21 +293,25 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     def _find_classes(self, y, weights):
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if y.dtype.kind not in "iub":  # whole numbers are labels, whatever they are
+            check_classification_targets(y)
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes):
         y = column_or_1d(y, warn=True)
-        known = np.isin(y, classes)
-        if not known.all():
+        if len(classes) == 2:
+            numbers = 1.0 * (y == classes[1])
+            unknown = (numbers == 0) & (y != classes[0])
+        else:
+            places = np.searchsorted(classes, y)
+            unknown = classes[np.minimum(places, len(classes) - 1)] != y
+            numbers = places.astype(np.float64)
+        if unknown.any():
             raise ValueError(
-                f"y has the label {y[~known][0]!r}, which is not among the classes {classes!r}; drop those rows, or start anew "
+                f"y has the label {y[unknown][0]!r}, which is not among the classes {classes!r}; drop those rows, or start anew "
                 "with all labels in classes."
             )
-        numbers = np.searchsorted(classes, y).astype(np.float64)
-        if len(classes) == 2:
-            numbers = 2.0 * numbers - 1.0
-        return numbers.reshape(-1, 1)
+        return (2.0 * numbers - 1.0 if len(classes) == 2 else numbers).reshape(-1, 1)
 
     def _shape_of_model(self, y, classes):
         lanes = 1 if len(classes) == 2 else len(classes)

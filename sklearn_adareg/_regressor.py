@@ -9,10 +9,58 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _registry
 from ._base import BaseAdaReg
+from ._documentation import document
 
 
 class AdaRegRegressor(RegressorMixin, BaseAdaReg):
-    __doc__ = "filled in from _documentation"
+    __doc__ = document(
+        """Linear regressor learnt online by adaptive regularization.
+
+    The algorithm is that of :class:`AdaRegClassifier`: round :math:`t` predicts with :math:`x_t`, suffers the loss :math:`f_t`, and steps
+    :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs
+    :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
+
+    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        The weights.
+    {attributes}
+
+    See Also
+    --------
+    AdaRegClassifier : The same for classes.
+    sklearn.linear_model.SGDRegressor : Stochastic gradient descent with a step-size schedule.
+
+    References
+    ----------
+    V. Gupta, T. Koren and Y. Singer, "A Unified Approach to Adaptive Regularization in Online and Stochastic Optimization", 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_adareg import AdaRegRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdaRegRegressor("adagrad", "full", eta=50.0, random_state=0).fit(X / X.max(axis=0), y)
+    >>> model.score(X / X.max(axis=0), y) > 0.45
+    True
+    """,
+        independent="several targets",
+        loss="""loss : {"squared_error", "huber", "absolute_error", "quantile", "epsilon_insensitive", \
+"squared_epsilon_insensitive", "poisson"}, default="squared_error"
+    The loss; ``"poisson"`` models counts, and ``predict`` gives their mean.
+huber_delta : float, default=1.35
+    Where ``"huber"`` turns from quadratic to linear.
+quantile : float, default=0.5
+    The level that ``"quantile"`` predicts.
+insensitivity : float, default=0.1
+    Residuals up to this size cost nothing in the ``epsilon_insensitive`` losses.""",
+    )
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,

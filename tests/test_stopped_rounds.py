@@ -73,12 +73,17 @@ def test_a_gradient_that_overflows_keeps_the_rounds_before_it(potential, structu
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("potential", ["adagrad", "ons"])
 def test_weights_that_overflow_stop_the_round(potential, structure):
-    """The gradient is small, and the step is not a number that a double holds."""
+    """The gradient is small, and the step is more than a double holds."""
     X, score = rows(4, n=5)
-    model = estimator(potential, structure, loss="squared_error", eta=1.7e308, epsilon=1e-30)
-    with pytest.raises(ValueError, match="Stopped at row"):
+    make = {"loss": "squared_error", "eta": 1.7e308, "epsilon": 1e-30, "average": False}
+    model, twin = (estimator(potential, structure, **make) for _ in range(2))
+    with pytest.raises(ValueError, match="Stopped at row") as stop:
         learn(model, X * 1e-3, score * 1e-3)
     assert np.isfinite(weights_of(model)).all()
+    assert f"row {model.t_}:" in str(stop.value)
+    if model.t_ > 0:
+        learn(twin, X[: model.t_] * 1e-3, score[: model.t_] * 1e-3)
+        assert_same(model, twin)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -165,7 +170,7 @@ class Refusing(SpectralPotential):
 
 ANSWERS = {
     "an exception": (LookupError("no such step"), LookupError, "no such step"),
-    "an interrupt": (KeyboardInterrupt("stop"), KeyboardInterrupt, "stop"),
+    "an exit": (SystemExit("stop"), SystemExit, "stop"),
     "a negative step": (
         lambda v: -v,
         ValueError,

@@ -12,6 +12,7 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
     cdef bint direct                 # this row's coordinates are worked on where they lie
+    cdef bint plain                  # mirror descent without penalty and domain
     cdef bint moves_all              # every coordinate moves in every round
     cdef double *xb
     cdef double *ub
@@ -27,11 +28,11 @@ cdef class Coordinatewise(Structure):
     cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil
     cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
     cdef void descend(self, Row* row) noexcept nogil
+    cdef void lane_slopes(self) noexcept nogil
+    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil
+    cdef void scatter_all(self, Row* row) noexcept nogil
     cdef void aim(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
     cdef void confine(self, Row* row) noexcept nogil
     cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil
-
-
-cdef void lane_dots(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L) noexcept nogil

@@ -6,23 +6,12 @@ lie), every loop then runs flat over n·L numbers, and the results are scattered
 only when its domain binds (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain.
 """
 from ._domains cimport Domain
+from ._loops cimport dot, lane_dots
 from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting, Structure, dot
+from ._structures cimport Setting, Structure
 
 import numpy as np
-
-
-cdef void lane_dots(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L) noexcept nogil:
-    cdef Py_ssize_t j, l
-    if L == 1:
-        m[0] = dot(z, x, n)
-        return
-    for l in range(L):
-        m[l] = 0.0
-    for j in range(n):
-        for l in range(L):
-            m[l] += z[j] * x[j * L + l]
 
 
 cdef void plain_step(const double* z, const double* es, const double* h, double* x, double* u, double C,
@@ -30,22 +19,12 @@ cdef void plain_step(const double* z, const double* es, const double* h, double*
     """x −= η h g with g = s z and es = η s, and the average's accumulator moves along."""
     cdef Py_ssize_t j, l
     cdef double delta
-    cdef double slope = es[0]
-    if L == 1 and u == NULL:
-        for j in range(n):
-            x[j] -= h[j] * z[j] * slope
-    elif L == 1:
-        for j in range(n):
-            delta = h[j] * z[j] * slope
-            x[j] -= delta
-            u[j] -= C * delta
-    else:
-        for j in range(n):
-            for l in range(L):
-                delta = h[j * L + l] * z[j] * es[l]
-                x[j * L + l] -= delta
-                if u != NULL:
-                    u[j * L + l] -= C * delta
+    for j in range(n):
+        for l in range(L):
+            delta = h[j * L + l] * z[j] * es[l]
+            x[j * L + l] -= delta
+            if u != NULL:
+                u[j * L + l] -= C * delta
 
 
 cdef class Coordinatewise(Structure):
@@ -80,6 +59,7 @@ cdef class Coordinatewise(Structure):
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es = np.empty(setting.L)
+        self.plain = self.free and not (setting.dual or self.penalised)
         self.point = self.steps = None
         if self.wholly or self.moves_all:
             self.point, self.steps = np.empty(setting.D), np.empty(setting.D)
@@ -160,7 +140,11 @@ cdef class Coordinatewise(Structure):
     cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil:
         cdef Py_ssize_t j, l, i
         cdef Py_ssize_t L = self.setting.L
-        if field == NULL or self.direct:
+        if field == NULL:
+            return
+        if row.index != NULL and L == 1:
+            for j in range(row.n):
+                field[row.index[j] * self.stride] = buffer[j]
             return
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
@@ -168,30 +152,37 @@ cdef class Coordinatewise(Structure):
                 field[i * self.stride + l] = buffer[j * L + l]
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        lane_dots(row.z, self.xb, margins, row.n, self.setting.L)
+        self.dots(row, self.xb, margins)
+
+    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
+        if self.setting.L == 1:
+            margins[0] = dot(row.z, numbers, row.n)
+        else:
+            lane_dots(row.z, numbers, margins, row.n, self.setting.L)
 
     cdef int update(self, Row* row) noexcept nogil:
-        if self.setting.dual or self.penalised or not self.free:
-            self.aim(row)
-            self.commit(row)
-            if self.wholly or self.moves_all:
-                self.confine(row)
-        else:
+        if self.plain:
             self.descend(row)
+            self.scatter_all(row)
+            return 0
+        self.aim(row)
+        self.commit(row)
+        if self.wholly or self.moves_all:
+            self.confine(row)
         return 0
 
     # ---- how it is done -----------------------------------------------------------------------------------------
 
     cdef void descend(self, Row* row) noexcept nogil:
         """The plain mirror descent step: no penalty, no domain."""
-        cdef Py_ssize_t L = self.setting.L
+        self.lane_slopes()
+        plain_step(row.z, &self.es[0], self.hb, self.xb, self.ub, self.clock.C, row.n, self.setting.L)
+
+    cdef void lane_slopes(self) noexcept nogil:
+        """η times the slope of each lane."""
         cdef Py_ssize_t l
-        for l in range(L):
+        for l in range(self.setting.L):
             self.es[l] = self.setting.eta[l] * self.slopes[l]
-        plain_step(row.z, &self.es[0], self.hb, self.xb, self.ub, self.clock.C, row.n, L)
-        self.scatter(row, self.xb, self.x)
-        self.scatter(row, self.ub, self.u)
-        self.scatter(row, self.Gb, self.G)
 
     cdef void aim(self, Row* row) noexcept nogil:
         """Where the touched coordinates go: a step, the prox of the penalty due, a clip."""
@@ -237,10 +228,14 @@ cdef class Coordinatewise(Structure):
                 self.ub[e] += self.clock.C * (self.nb[e] - self.xb[e])
         for e in range(row.n * L):
             self.xb[e] = self.nb[e]
-        self.scatter(row, self.xb, self.x)
-        self.scatter(row, self.ub, self.u)
-        self.scatter(row, self.tb, self.theta)
-        self.scatter(row, self.Gb, self.G)
+        self.scatter_all(row)
+
+    cdef void scatter_all(self, Row* row) noexcept nogil:
+        if not self.direct:
+            self.scatter(row, self.xb, self.x)
+            self.scatter(row, self.ub, self.u)
+            self.scatter(row, self.tb, self.theta)
+            self.scatter(row, self.Gb, self.G)
 
     cdef void confine(self, Row* row) noexcept nogil:
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""

@@ -1,20 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """diag: H_t = ψ(diag G_t), a step size for each coordinate. O(nnz) a round, 3 numbers a coefficient with the average."""
 from ._coordinatewise cimport Coordinatewise
+from ._domains cimport Domain
+from ._loops cimport square_in
+from ._potentials cimport Potential
 from ._rows cimport Row
-
-
-cdef void square_in(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L) noexcept nogil:
-    """G += g² with g = s z."""
-    cdef Py_ssize_t j, l
-    cdef double slope = s[0]
-    if L == 1:
-        for j in range(n):
-            G[j] += (z[j] * slope) * (z[j] * slope)
-        return
-    for j in range(n):
-        for l in range(L):
-            G[j * L + l] += (z[j] * s[l]) * (z[j] * s[l])
+from ._structures cimport Setting
 
 
 cdef class Diagonal(Coordinatewise):
@@ -22,12 +13,28 @@ cdef class Diagonal(Coordinatewise):
 
     FIELDS = ("G",)
 
+    cdef bint fused             # the potential's own loop does the whole of a plain round in one pass
+
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        super().__init__(setting, potential, domain, arrays)
+        self.fused = self.plain and potential.descend != NULL
+
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
-        square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
+        if not self.fused:
+            square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
 
     cdef int precondition(self, Row* row) noexcept nogil:
+        if self.fused:
+            return 0
         return self.potential.steps(self.Gb, self.hb, row.n * self.setting.L)
+
+    cdef void descend(self, Row* row) noexcept nogil:
+        if not self.fused:
+            Coordinatewise.descend(self, row)
+            return
+        self.lane_slopes()
+        self.potential.descend(row.z, self.slopes, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, row.n, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i

@@ -15,9 +15,10 @@ from scipy.linalg.cython_blas cimport dgemv, dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dsyevd
 
 from ._domains cimport Domain
+from ._loops cimport axpy, dot
 from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting, Structure, dot
+from ._structures cimport Setting, Structure
 
 import numpy as np
 
@@ -199,9 +200,8 @@ cdef class FullInverse(Full):
 
     cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil:
         """(P − Σ w v vᵀ) g of a lane; by P's columns where the row is sparse and no penalty has filled g."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t j
         cdef Py_ssize_t D = self.setting.D
-        cdef const double* column
         cdef double weight
         if row.index == NULL or self.penalised:
             self.times_inverse(lane, &self.g[lane, 0], out)
@@ -209,9 +209,7 @@ cdef class FullInverse(Full):
         memset(out, 0, D * sizeof(double))
         for j in range(row.n):
             weight = self.slopes[lane] * row.z[j]
-            column = &self.P[lane, row.index[j], 0]
-            for i in range(D):
-                out[i] += weight * column[i]
+            axpy(weight, &self.P[lane, row.index[j], 0], out, D)
         self.less_pending(lane, &self.g[lane, 0], out)
 
     cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil:
@@ -222,14 +220,11 @@ cdef class FullInverse(Full):
         self.less_pending(lane, b, out)
 
     cdef void less_pending(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil:
-        cdef Py_ssize_t i, k
-        cdef double along
+        cdef Py_ssize_t k
         cdef const double* v
         for k in range(<Py_ssize_t> self.count[lane]):
             v = &self.pending_v[lane, k, 0]
-            along = self.pending_w[lane, k] * dot(v, b, self.setting.D)
-            for i in range(self.setting.D):
-                out[i] -= along * v[i]
+            axpy(-self.pending_w[lane, k] * dot(v, b, self.setting.D), v, out, self.setting.D)
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         cdef Py_ssize_t i, j

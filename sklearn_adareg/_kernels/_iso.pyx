@@ -4,8 +4,9 @@
 Dual averaging moves every coordinate each round, since h does: ``IsotropicDual`` keeps x_t = −h_{t−1} θ_{t−1} unmultiplied, and
 its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ c_t x_t = −(A_T θ_T − Σ A_s g_s).
 """
-from ._coordinatewise cimport Coordinatewise, lane_dots
+from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
+from ._loops cimport scaled_step
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._structures cimport Setting
@@ -47,10 +48,18 @@ cdef class Isotropic(Coordinatewise):
             return -1
         for l in range(L):
             self.trace[l] = self.grown[l]
-        for j in range(row.n):
-            for l in range(L):
-                self.hb[j * L + l] = self.h[l]
+        if not self.plain:
+            for j in range(row.n):
+                for l in range(L):
+                    self.hb[j * L + l] = self.h[l]
         return 0
+
+    cdef void descend(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t l
+        self.lane_slopes()
+        for l in range(self.setting.L):
+            self.es[l] *= self.h[l]
+        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, row.n, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i
@@ -89,7 +98,7 @@ cdef class IsotropicDual(Isotropic):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
-        lane_dots(row.z, self.tb, margins, row.n, self.setting.L)
+        self.dots(row, self.tb, margins)
         for l in range(self.setting.L):
             margins[l] *= -self.step[l]
 

@@ -1,6 +1,10 @@
+from ._loops cimport descend_loop
+
+
 cdef class Potential:
     cdef readonly bint fallible      # calls back into Python and may fail: kernels then commit nothing before it has answered
     cdef public object error         # what it raised
+    cdef descend_loop descend        # a whole diagonal round with this ψ inlined, or NULL
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil
 
 

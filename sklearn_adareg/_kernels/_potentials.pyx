@@ -4,7 +4,10 @@
 The built-in maps are η times a power; the factor η is a lane's own number and is applied by the structure, so ``steps``
 gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
-from libc.math cimport cbrt, isfinite, pow, sqrt
+from libc.math cimport isfinite, pow
+
+from ._loops cimport (inverse_cube_root_descend, inverse_cube_root_steps, inverse_descend, inverse_fourth_root_descend,
+                     inverse_fourth_root_steps, inverse_root_descend, inverse_root_steps, inverse_steps)
 
 
 cdef class Potential:
@@ -17,20 +20,22 @@ cdef class Potential:
 cdef class AdaGrad(Potential):
     """Φ(H) = η² tr H⁻¹, so ψ(λ) = η λ^(−1/2)."""
 
+    def __init__(self):
+        self.descend = inverse_root_descend
+
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(n):
-            h[i] = 1.0 / sqrt(lam[i])
+        inverse_root_steps(lam, h, n)
         return 0
 
 
 cdef class OnlineNewton(Potential):
     """Φ(H) = −η log det H, so ψ(λ) = η / λ."""
 
+    def __init__(self):
+        self.descend = inverse_descend
+
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(n):
-            h[i] = 1.0 / lam[i]
+        inverse_steps(lam, h, n)
         return 0
 
 
@@ -39,19 +44,22 @@ cdef class PNorm(Potential):
 
     def __init__(self, double p):
         self.p = p
+        if p == 1.0:
+            self.descend = inverse_root_descend
+        elif p == 2.0:
+            self.descend = inverse_cube_root_descend
+        elif p == 3.0:
+            self.descend = inverse_fourth_root_descend
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
         cdef double power = -1.0 / (self.p + 1.0)
         if self.p == 1.0:
-            for i in range(n):
-                h[i] = 1.0 / sqrt(lam[i])
+            inverse_root_steps(lam, h, n)
         elif self.p == 2.0:
-            for i in range(n):
-                h[i] = 1.0 / cbrt(lam[i])
+            inverse_cube_root_steps(lam, h, n)
         elif self.p == 3.0:
-            for i in range(n):
-                h[i] = 1.0 / sqrt(sqrt(lam[i]))
+            inverse_fourth_root_steps(lam, h, n)
         else:
             for i in range(n):
                 h[i] = pow(lam[i], power)

@@ -8,6 +8,8 @@ dense or sparse, and which zeros count, from everything behind it. The matrix it
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from ._loops cimport dot
+
 import numpy as np
 
 ctypedef fused value_type:
@@ -17,20 +19,6 @@ ctypedef fused value_type:
 ctypedef fused index_type:
     int32_t
     int64_t
-
-
-cdef inline double squares(const double* z, Py_ssize_t n) noexcept nogil:
-    cdef double[4] part
-    cdef Py_ssize_t j, k
-    cdef Py_ssize_t whole = n - n % 4
-    for k in range(4):
-        part[k] = 0.0
-    for j in range(0, whole, 4):
-        for k in range(4):
-            part[k] += z[j + k] * z[j + k]
-    for j in range(whole, n):
-        part[0] += z[j] * z[j]
-    return (part[0] + part[1]) + (part[2] + part[3])
 
 
 cdef Py_ssize_t take_dense(const value_type* source, double* z, int* number, Py_ssize_t d,
@@ -110,7 +98,7 @@ cdef class DenseRows(Rows):
             n += 1
         row.n = n
         row.z = z
-        row.norm2 = squares(z, n)
+        row.norm2 = dot(z, z, n)
 
 
 cdef class SparseRows(Rows):
@@ -160,7 +148,7 @@ cdef class SparseRows(Rows):
             n += 1
         row.n = n
         row.z = z
-        row.norm2 = squares(z, n)
+        row.norm2 = dot(z, z, n)
 
     cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
         if self.single:

@@ -36,6 +36,3 @@ cdef class Structure:
     cdef int precondition(self, Row* row) noexcept nogil
     cdef int update(self, Row* row) noexcept nogil
     cdef void rest(self, Row* row) noexcept nogil
-
-
-cdef double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil

@@ -80,18 +80,3 @@ cdef class Structure:
 
     cdef void rest(self, Row* row) noexcept nogil:
         pass
-
-
-cdef double dot(const double* a, const double* b, Py_ssize_t n) noexcept nogil:
-    """Σ a_i b_i in eight partial sums, which the compiler turns into vectors."""
-    cdef double[8] part
-    cdef Py_ssize_t j, k
-    cdef Py_ssize_t whole = n - n % 8
-    for k in range(8):
-        part[k] = 0.0
-    for j in range(0, whole, 8):
-        for k in range(8):
-            part[k] += a[j + k] * b[j + k]
-    for j in range(whole, n):
-        part[j - whole] += a[j] * b[j]
-    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]))

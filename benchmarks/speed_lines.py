@@ -1,0 +1,278 @@
+"""The lines of ``speed.py``: a work of ours, the same of a peer, and the ratio we want.
+
+A ratio is the peer's time over ours. Data are made when a line's turn comes and freed after it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from learners import build, has_river, river_model
+from numpy_loops import full_adagrad, full_ons
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+
+# rows, features and non-zeros a row of the data sets, for look-alikes where there is no folder
+SHAPES = {
+    "imdb": (25000, 27272, 132),
+    "nycflights13_delay15": (229142, 168, 12),
+    "criteo_8k": (5600, 37126, 39),
+    "reuters_moneyfx": (7770, 8315, 44),
+    "a9a": (32561, 123, 14),
+}
+PLAIN = {"scaling": None, "eta": 1.0, "epsilon": 1.0, "average": True}
+REFRESHES = "refresh" in AdaRegClassifier._get_param_names()
+
+
+@dataclass
+class Line:
+    """One row of the table; ``ours`` and ``theirs`` are calls to time."""
+
+    work: str
+    peer: str
+    required: float | None
+    ours: Callable
+    theirs: Callable
+    our_rows: int
+    their_rows: int | None = None  # where the peer gets fewer, lest one wait for it
+    floor: Callable | None = None  # the least that any pass has to do
+    wall_only: bool = False
+
+
+def one_pass(**params):
+    """Our classifier for one pass in the order of the rows."""
+    return build(AdaRegClassifier, max_iter=1, shuffle=False, **params)
+
+
+def sgd_pass():
+    """The peer for one pass, in the order of the rows as well."""
+    return SGDClassifier(loss="log_loss", average=True, max_iter=1, tol=None, shuffle=False)
+
+
+def _planted(X, rng):
+    """Labels of a noisy linear rule."""
+    margin = X @ rng.standard_normal(X.shape[1])
+    margin -= margin.mean()
+    return np.where(margin + margin.std() * rng.standard_normal(len(margin)) > 0, 1.0, -1.0)
+
+
+def dense(n, d, dtype=np.float64):
+    """Gaussian rows with a planted rule."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=dtype)
+    return X, _planted(X, rng)
+
+
+def sparse_like(n, d, nonzeros, share=1.0):
+    """Sparse rows in which few features are frequent and most are rare."""
+    rng = np.random.default_rng(0)
+    n = int(n * share)
+    columns = (d * rng.random((n, nonzeros)) ** 3).astype(np.int32)
+    rows = np.repeat(np.arange(n), nonzeros)
+    X = sparse.csr_matrix((np.ones(n * nonzeros), (rows, columns.ravel())), shape=(n, d))
+    X.sum_duplicates()
+    return X, _planted(X, rng)
+
+
+class Works:
+    """All lines, for a folder of data or without one, long or ``short``."""
+
+    def __init__(self, folder, short):
+        self.folder, self.short = folder, short
+        self.values = 2_000_000 if short else 10_000_000
+
+    def named(self, name):
+        """A data set, or rows like it, and what to call them."""
+        if self.folder is not None and self.folder.has(name):
+            split = self.folder.split(name)
+            return name, split.X, split.y
+        share = 0.2 if self.short and name.startswith("nyc") else 1.0
+        return f"like {name}", *sparse_like(*SHAPES[name], share)
+
+    def lines(self):
+        """One line after the other."""
+        for part in (
+            self.first_order,
+            self.defaults,
+            self.full,
+            self.latency,
+            self.softmax,
+            self.threads,
+        ):
+            yield from part()
+
+    def first_order(self):
+        """Diagonal and isotropic rounds against SGD."""
+        for structure, dtypes in (("diag", (np.float64, np.float32)), ("iso", (np.float64,))):
+            for dtype in dtypes:
+                for d in (10, 50, 500):
+                    X, y = dense(self.values // d, d, dtype)
+                    w = np.ones(d, dtype)
+                    yield Line(
+                        f"{structure} adagrad, dense {np.dtype(dtype).name}, d = {d}",
+                        "SGD",
+                        2.0,
+                        lambda X=X, y=y, s=structure: one_pass(
+                            potential="adagrad", structure=s, **PLAIN
+                        ).fit(X, y),
+                        lambda X=X, y=y: sgd_pass().fit(X, y),
+                        len(y),
+                        floor=lambda X=X, w=w: X @ w,
+                    )
+        for name in ("imdb", "nycflights13_delay15", "criteo_8k"):
+            called, X, y = self.named(name)
+            yield Line(
+                f"diag adagrad, CSR, {called}",
+                "SGD",
+                1.3,
+                lambda X=X, y=y: one_pass(potential="adagrad", structure="diag", **PLAIN).fit(X, y),
+                lambda X=X, y=y: sgd_pass().fit(X, y),
+                len(y),
+                floor=lambda X=X: X @ np.ones(X.shape[1]),
+            )
+
+    def defaults(self):
+        """Everything on, against SGD, which does less."""
+        for name in ("imdb", "criteo_8k", "reuters_moneyfx"):
+            called, X, y = self.named(name)
+            yield Line(
+                f"defaults, CSR, {called}",
+                "SGD",
+                1 / 2.5,
+                lambda X=X, y=y: one_pass().fit(X, y),
+                lambda X=X, y=y: sgd_pass().fit(X, y),
+                len(y),
+            )
+
+    def full(self):
+        """Full matrices against NumPy loops."""
+        called, X, y = self.named("a9a")
+        rounds = 300 if self.short else 1000
+        # Refreshes are most frequent early on, so only the whole pass is a fair measure of them.
+        n = len(y) if REFRESHES else 1000
+        last = X[-rounds:].toarray()
+        yield Line(
+            f"full adagrad, {called}",
+            f"NumPy, eigh a round, {rounds} rounds",
+            30.0,
+            lambda: one_pass(potential="adagrad", structure="full", **PLAIN).fit(X[:n], y[:n]),
+            lambda: full_adagrad(last, y[-rounds:]),
+            n,
+            rounds,
+        )
+        first = X[: 3000 if self.short else len(y)].toarray()
+        yield Line(
+            f"full ons, {called}",
+            "NumPy, Sherman–Morrison",
+            5.0,
+            lambda: one_pass(potential="ons", structure="full", **PLAIN).fit(X, y),
+            lambda: full_ons(first, y[: len(first)]),
+            len(y),
+            len(first),
+        )
+        few = 500 if self.short else 3000
+        X_wide, y_wide = dense(2000 if self.short else 10000, 500)
+        yield Line(
+            "full ons, dense, d = 500",
+            "NumPy, Sherman–Morrison",
+            3.0,
+            lambda: one_pass(potential="ons", structure="full", **PLAIN).fit(X_wide, y_wide),
+            lambda: full_ons(X_wide[:few], y_wide[:few]),
+            len(y_wide),
+            few,
+        )
+
+    def latency(self):
+        """One row at a time."""
+        X, y = dense(1000, 50)
+        ours = build(AdaRegClassifier).partial_fit(X, y, classes=[-1.0, 1.0])
+        theirs = SGDClassifier(loss="log_loss", average=True).partial_fit(X, y, classes=[-1.0, 1.0])
+        calls = 100 if self.short else 500
+
+        def learn(model):
+            for i in range(calls):
+                model.partial_fit(X[i : i + 1], y[i : i + 1])
+
+        def predict(model):
+            for i in range(calls):
+                model.predict_proba(X[i : i + 1])
+
+        yield Line(
+            "partial_fit, one row, d = 50",
+            "SGD",
+            6.0,
+            lambda: learn(ours),
+            lambda: learn(theirs),
+            calls,
+        )
+        if has_river():
+            slow = river_model("binary")
+            rows = [dict(enumerate(row)) for row in X[:calls].tolist()]
+            labels = (y[:calls] > 0).tolist()
+
+            def learn_rows():
+                for row, label in zip(rows, labels, strict=True):
+                    slow.learn_one(row, label)
+
+            learn_rows()
+            yield Line(
+                "partial_fit, one row, d = 50", "river", 1.0, lambda: learn(ours), learn_rows, calls
+            )
+        yield Line(
+            "predict_proba, one row, d = 50",
+            "SGD",
+            2.0,
+            lambda: predict(ours),
+            lambda: predict(theirs),
+            calls,
+        )
+
+    def softmax(self):
+        """Ten classes, diagonal, against ten SGDs."""
+        n = 2000 if self.short else 10000
+        for zeros, required in ((0.8, 3.0), (0.0, 1.7)):
+            rng = np.random.default_rng(0)
+            X = rng.random((n, 784)) * (rng.random((n, 784)) >= zeros)
+            y = (X @ rng.standard_normal((784, 10))).argmax(axis=1)
+            yield Line(
+                f"softmax, {n} × 784, K = 10, diag, {zeros:.0%} zeros",
+                "SGD, one against the rest",
+                required,
+                lambda X=X, y=y: one_pass(structure="diag", potential="adagrad", **PLAIN).fit(X, y),
+                lambda X=X, y=y: sgd_pass().fit(X, y),
+                n,
+            )
+
+    def threads(self):
+        """Two threads against one; both are ours."""
+        n = 20000
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, 300))
+        Y = X @ rng.standard_normal((300, 10)) / 20 + rng.standard_normal((n, 10))
+        labels = Y.argmax(axis=1)
+
+        def one_vs_rest(jobs):
+            model = one_pass(
+                loss="hinge", structure="diag", potential="adagrad", n_jobs=jobs, **PLAIN
+            )
+            return lambda: model.fit(X, labels)
+
+        def several_targets(jobs):
+            model = build(
+                AdaRegRegressor,
+                structure="diag",
+                potential="adagrad",
+                max_iter=1,
+                shuffle=False,
+                n_jobs=jobs,
+                **PLAIN,
+            )
+            return lambda: model.fit(X, Y)
+
+        for work, make in (
+            ("one against the rest, K = 10", one_vs_rest),
+            ("ten targets", several_targets),
+        ):
+            yield Line(f"{work}, n_jobs=2", "n_jobs=1", 1.7, make(2), make(1), n, wall_only=True)

@@ -1,0 +1,23 @@
+# The loops of _loops.h, as Cython sees them.
+cdef extern from "_loops.h" nogil:
+    double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
+    void lane_dots "adareg_lane_dots"(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L)
+    void axpy "adareg_axpy"(double a, const double* x, double* y, Py_ssize_t n)
+    void square_in "adareg_square_in"(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L)
+    void scaled_step "adareg_scaled_step"(const double* z, const double* hs, double C, double* x, double* u,
+                                          Py_ssize_t n, Py_ssize_t L)
+    void inverse_root_steps "adareg_inverse_root_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_steps "adareg_inverse_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_cube_root_steps "adareg_inverse_cube_root_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_fourth_root_steps "adareg_inverse_fourth_root_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_root_descend "adareg_inverse_root_descend"(const double* z, const double* s, const double* es, double C, double* G,
+        double* x, double* u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_descend "adareg_inverse_descend"(const double* z, const double* s, const double* es, double C, double* G,
+        double* x, double* u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_cube_root_descend "adareg_inverse_cube_root_descend"(const double* z, const double* s, const double* es, double C, double* G,
+        double* x, double* u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_fourth_root_descend "adareg_inverse_fourth_root_descend"(const double* z, const double* s, const double* es, double C, double* G,
+        double* x, double* u, Py_ssize_t n, Py_ssize_t L)
+
+ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x, double* u,
+                              Py_ssize_t n, Py_ssize_t L) noexcept nogil
