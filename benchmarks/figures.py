@@ -54,7 +54,10 @@ def plot_shares(results, path):
         _panel(ax, group)
         ax.set_title(TITLES[task], loc="left", fontsize=10, fontweight="bold")
     bottom = axes[-1, 0]
-    bottom.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], fontsize=8)
+    lowest = min(row["shares"].get(name, 0) for row in results for name in STYLES)
+    bottom.set_xlim(min(-0.01, 1.3 * lowest), 1.06)
+    ticks = [tick for tick in TICKS if tick >= 1.3 * lowest]
+    bottom.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
     bottom.set_xlabel(
         "share of the way from the tuned batch model (0) to the constant predictor (1)"
     )
@@ -75,9 +78,7 @@ def _panel(ax, group):
     """One task: the sets from best to worst for us, and the mean below a rule."""
     group = sorted(group, key=lambda row: row["shares"]["adareg"])
     learners = [name for name in STYLES if any(name in row["shares"] for row in group)]
-    lowest = min(row["shares"].get(name, 0) for row in group for name in learners)
     ax.set_xscale("function", functions=(_spread, _gather))
-    ax.set_xlim(min(-0.02, 1.15 * lowest), 1.06)
     ax.axvline(0, color="0.25", linewidth=0.8, zorder=1)
     below = len(group) + 0.4
     ax.axhline(len(group) - 0.4, color="0.7", linewidth=0.8)

@@ -59,9 +59,9 @@ def peak_of_fit(kind, d, size):
     """Bytes beyond those held when ``fit`` was called, and the size of the state it leaves."""
     X = _rows(kind, d, size)
     y = np.random.default_rng(1).integers(2, size=X.shape[0]).astype(float)
-    model = build(
-        AdaRegClassifier, potential="adagrad", structure="diag", max_iter=1, random_state=0
-    )
+    params = {"potential": "adagrad", "structure": "diag", "max_iter": 1, "random_state": 0}
+    plain = build(AdaRegClassifier, scaling=None, eta=1.0, epsilon=1.0, **params)
+    model = build(AdaRegClassifier, **params)
     model.fit(X[:100], y[:100])  # what the first call imports is no matter of this one
     precise = _reset_peak()
     before = (
@@ -78,6 +78,7 @@ def peak_of_fit(kind, d, size):
         "input": held,
         "extra": max(0, after - before),
         "state": len(pickle.dumps(model)),
+        "plain_state": len(pickle.dumps(plain.fit(X[:100], y[:100]))),
     }
 
 

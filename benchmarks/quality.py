@@ -142,7 +142,16 @@ def print_summary(rows):
             f"worst {max(shares):.3f} ({worst['data']}), "
             f"better than Vowpal Wabbit on {better} of {len(group)}"
         )
-    large = [row for row in rows if row["rows"] >= AT_LEAST_ROWS and row["task"] != "regression"]
+    for row in rows:
+        if "failed" in row["chosen"]:
+            print(f"no model for {row['data']}: {row['chosen']['failed']}")
+    large = [
+        row
+        for row in rows
+        if row["rows"] >= AT_LEAST_ROWS
+        and row["task"] != "regression"
+        and np.isfinite(ratios(row)).all()
+    ]
     cheap = [
         row for row in large if row["chosen"].get("structure") == "diag" or row["features"] <= 128
     ]
@@ -244,6 +253,21 @@ def environment():
     return versions
 
 
+def save(results, path):
+    """Results as JSON, which knows no infinite numbers: they become null."""
+
+    def plain(value):
+        if isinstance(value, dict):
+            return {key: plain(entry) for key, entry in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(entry) for entry in value]
+        return None if isinstance(value, float) and not np.isfinite(value) else value
+
+    with open(path, "w") as file:
+        json.dump(plain(results), file, indent=1)
+        file.write("\n")
+
+
 def main():
     """Measure, print, save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -288,8 +312,7 @@ def main():
             if args.only in (None, "streams"):
                 saved["streams"] = run_streams(folder, args.data, args.peers)
     if args.json:
-        with open(args.json, "w") as file:
-            json.dump(saved, file, indent=1)
+        save(saved, args.json)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ says how to read it.
 import argparse
 import gc
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from datasets import Folder, add_folder_arguments
 from learners import clocked
-from quality import environment
+from quality import environment, save
 from speed_lines import PLAIN, REFRESHES, Works, dense, one_pass
 from threadpoolctl import threadpool_limits
 
@@ -133,7 +132,7 @@ def memory(short):
     print(f"\npeak extra memory of fit, diag, {size} MB of input")
     print(
         f"{'input':22}{'rows':>10}{'extra MB':>10}{'less state, %':>15}{'bytes a row':>13}"
-        f"{'state, doubles a coefficient':>30}"
+        f"{'state, doubles a coefficient':>30}{'scaling=None':>14}"
     )
     rows = []
     for kind, d in (("dense", 500), ("dense", 10), ("csr", 100_000)):
@@ -144,13 +143,13 @@ def memory(short):
             str(d),
             str(size),
         ]
-        run = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
+        run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         row = {"kind": kind, **json.loads(run.stdout)}
         beyond = row["extra"] - row["state"]
         print(
             f"{kind + ', d = ' + str(d):22}{row['rows']:10d}{row['extra'] / 2**20:10.1f}"
             f"{100 * beyond / row['input']:15.2f}{beyond / row['rows']:13.1f}"
-            f"{row['state'] / 8 / (d + 1):30.2f}",
+            f"{row['state'] / 8 / (d + 1):30.2f}{row['plain_state'] / 8 / (d + 1):14.2f}",
             flush=True,
         )
         rows.append(row)
@@ -189,8 +188,7 @@ def main():
             saved["python_beside_fit"] = python_beside_fit(args.short)
             saved["memory"] = memory(args.short)
     if args.json:
-        with open(args.json, "w") as file:
-            json.dump(saved, file, indent=1)
+        save(saved, args.json)
     slow = [row for row in rows if GROSS * _best_ratio(row) < row["required"]]
     if args.short and slow:
         print("\nmore than twice as slow as required: " + "; ".join(row["work"] for row in slow))

@@ -3,9 +3,9 @@ Early stopping with your own validation set
 ===========================================
 
 All products of two measurements of the diabetes data that ships with scikit-learn are more features
-than its few patients can teach: with every further pass the training loss falls, and the prediction
-for new patients gets worse. ``early_stopping=True`` stops the passes and keeps the best model, and
-``fit(..., X_val=..., y_val=...)`` says by which rows.
+than its few patients can teach: after a few passes the training loss still falls while the
+predictions for new patients get worse. ``early_stopping=True`` stops the passes and keeps the best
+model, and ``fit(..., X_val=..., y_val=...)`` says by which rows.
 
 A validation set of one's own costs no training rows, and it can be what a random share of them
 cannot be: other patients, another clinic, a later month. Here it is a quarter of the patients, set
@@ -93,48 +93,67 @@ def print_table(splits):
     print(f"\nbetter than no stopping in {wins} of {N_SPLITS} splits")
 
 
-def draw_curve(axis, splits, what, colour, label):
-    """Every split in the background, the mean in front."""
+def draw_curves(axis, splits, curves):
+    """Means over the splits, pass by pass."""
     passes = np.arange(1, PASSES + 1)
-    curves = np.array([split[what] for split in splits])
-    axis.plot(passes, curves.T, color=colour, lw=0.6, alpha=0.2)
-    axis.plot(passes, curves.mean(axis=0), color=colour, lw=2.2, label=label)
+    for what, (colour, label) in curves.items():
+        mean = np.mean([split[what] for split in splits], axis=0)
+        axis.plot(passes, mean, color=colour, lw=2.2, label=label)
+    axis.set_xscale("log")
+    axis.set_xlim(0.95, PASSES)
+    axis.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+    axis.minorticks_off()
+    axis.set_xlabel("passes")
+
+
+def draw_pairs(axis, splits):
+    """Test R² of each split, stopped against not stopped."""
+    pairs = np.array([(split["score"][NONE], split["score"][OWN]) for split in splits])
+    ends = np.array([pairs.min() - 0.03, pairs.max() + 0.03])
+    axis.plot(ends, ends, color="0.6", lw=1.2, ls="--")
+    axis.plot(*pairs.T, "o", color="#d55e00", mec="white", ms=8)
+    axis.set(xlim=ends, ylim=ends, xlabel="no stopping", ylabel=OWN)
 
 
 def draw(splits, path):
-    """Training loss over the passes; validation and test R², with the passes that were kept."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
-    draw_curve(left, splits, "loss", "0.35", "loss_curve_")
-    draw_curve(right, splits, "validation", "#0072b2", "validation_score_curve_")
-    draw_curve(right, splits, "test", "#d55e00", "the same on test rows")
-
-    kept = np.array([split["kept"][OWN] for split in splits])
-    score = mean_of(splits, "score", OWN)
-    right.plot(
-        np.exp(np.log(kept).mean()), score, "*", color="#d55e00", mec="white", ms=17, zorder=5,
-        label=f"stopped models, test R² {score:.3f}",
-    )  # fmt: skip
-    spread = kept * np.exp(np.random.default_rng(0).uniform(-0.05, 0.05, len(kept)))
-    right.plot(
-        spread, np.full(len(kept), 0.03), "|", color="#0072b2", ms=11, mew=1.3,
-        transform=right.get_xaxis_transform(), label="the pass kept, each split",
-    )  # fmt: skip
-    left.set_title("$\\bf{training\\ loss}$ keeps falling", fontsize=11, loc="left")
-    right.set_title("$\\bf{R²}$ on other patients turns", fontsize=11, loc="left")
+    """Training loss, scores with the passes that were kept, and what each split gained."""
+    figure, axes = plt.subplots(
+        1, 3, figsize=(11.5, 4.1), layout="constrained", width_ratios=(1, 1.25, 1)
+    )
+    left, middle, right = axes
+    draw_curves(left, splits, {"loss": ("0.35", "loss_curve_")})
     left.set_ylim(bottom=0)
-    right.set_ylim(0.0, 0.6)
-    for axis in (left, right):
-        axis.set_xscale("log")
-        axis.set_xlim(0.95, PASSES)
-        axis.set_xticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
-        axis.minorticks_off()
-        axis.set_xlabel("passes")
+    curves = {
+        "validation": ("#0072b2", "validation_score_curve_"),
+        "test": ("#d55e00", "the same on test rows"),
+    }
+    draw_curves(middle, splits, curves)
+    kept = np.array([split["kept"][OWN] for split in splits])
+    apart = kept * np.exp(np.random.default_rng(0).uniform(-0.05, 0.05, len(kept)))
+    low, high = middle.get_ylim()
+    middle.set_ylim(low - 0.2 * (high - low), high + 0.3 * (high - low))
+    middle.plot(
+        apart,
+        np.full(len(kept), 0.05),
+        "|",
+        color="#0072b2",
+        ms=12,
+        mew=1.3,
+        transform=middle.get_xaxis_transform(),
+        label="the pass kept in each split",
+    )
+    draw_pairs(right, splits)
+    titles = ("Training loss", "R² after each pass", "Test R² of each split")
+    for axis, title in zip(axes, titles, strict=True):
+        axis.set_title(title, fontsize=11, loc="left")
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(axis="y", color="0.92")
         axis.set_axisbelow(True)
-        axis.legend(frameon=False, fontsize=9.5, ncols=1 if axis is left else 2)
+    for axis in (left, middle):
+        axis.legend(frameon=False, fontsize=9.5, loc="upper right")
     figure.suptitle(
-        f"Stopped where other patients say so: diabetes, {N_SPLITS} splits, means in front",
+        f"Stopped by one's own validation set: test R² {mean_of(splits, 'score', OWN):.3f}, not "
+        f"stopped {mean_of(splits, 'score', NONE):.3f} (diabetes, means over {N_SPLITS} splits)",
         fontsize=12,
     )
     figure.savefig(path, dpi=150)

@@ -37,10 +37,10 @@ NAMES = re.compile(r"numpy|scipy|sklearn|scikit|\bnp\b", re.IGNORECASE)
 CHUNK = 500
 SHORTEST = 8  # words
 SMOOTH = 5  # chunks
-ALPHAS = {1e-4: "#993404", 1e-5: "#d95f0e", 1e-6: "#fe9929"}
+ALPHAS = {"1e-4": "#993404", "1e-5": "#d95f0e", "1e-6": "#fe9929"}
 COLOURS = {
     "class frequencies": "0.55",
-    **{f"SGDClassifier, alpha={alpha:g}": colour for alpha, colour in ALPHAS.items()},
+    **{f"SGD, alpha={alpha}": colour for alpha, colour in ALPHAS.items()},
     "AdaRegClassifier": "#0072b2",
 }
 
@@ -88,7 +88,8 @@ def shuffled_paragraphs():
                     words = [word for word in paragraph.split() if not NAMES.search(word)]
                     if len(words) >= SHORTEST:
                         libraries_of.setdefault(" ".join(words), set()).add(library)
-    texts = sorted(text for text, libraries in libraries_of.items() if len(libraries) == 1)
+    # In the order found: a few docstrings hold fresh random numbers, so sorting would not repeat.
+    texts = [text for text, libraries in libraries_of.items() if len(libraries) == 1]
     labels = [next(iter(libraries_of[text])) for text in texts]
     order = np.random.default_rng(0).permutation(len(texts))
     return np.array(texts, dtype=object)[order], np.array(labels)[order]
@@ -115,13 +116,13 @@ def print_table(sizes, scores, labels, model):
     """Means over the whole stream and over its last quarter."""
     counts = ", ".join(f"{np.sum(labels == key)} {name}" for key, name in LIBRARIES.items())
     print(f"{len(labels)} paragraphs ({counts}), one pass in chunks of {CHUNK}\n")
-    print(f"{'':29}{'whole stream':>22}{'last quarter':>22}")
-    print(f"{'':29}" + 2 * f"{'log-loss':>11}{'accuracy':>11}")
+    print(f"{'':20}{'whole stream':>22}{'last quarter':>22}")
+    print(f"{'':20}" + 2 * f"{'log-loss':>11}{'accuracy':>11}")
     late = slice(3 * len(sizes) // 4, None)
     for name, rows in scores.items():
         whole = np.average(rows, axis=0, weights=sizes)
         end = np.average(rows[late], axis=0, weights=sizes[late])
-        print(f"{name:29}" + "".join(f"{value:11.3f}" for value in (*whole, *end)))
+        print(f"{name:20}" + "".join(f"{value:11.3f}" for value in (*whole, *end)))
     print(f"\nAdaRegClassifier, row by row: progressive_loss_ = {model.progressive_loss_:.3f}")
     print(f"potential {model.potential_}, structure {model.structure_}, {model.t_} rounds")
 
@@ -130,14 +131,14 @@ def draw(sizes, scores, path):
     """Chunk by chunk in the background, the mean of the last few chunks in front."""
     rounds = np.cumsum(sizes)
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
-    for axis, column, title in zip(axes, (0, 1), ("log\\ loss", "accuracy"), strict=True):
+    for axis, column, title in zip(axes, (0, 1), ("log-loss", "accuracy"), strict=True):
         for name, rows in scores.items():
             values, colour = rows[:, column], COLOURS[name]
             means = [values[max(0, i + 1 - SMOOTH) : i + 1].mean() for i in range(len(values))]
             axis.plot(rounds, values, color=colour, lw=0.7, alpha=0.35)
             axis.plot(rounds, means, color=colour, lw=2, label=name)
         axis.set_title(
-            f"$\\bf{{{title}}}$ before learning: each chunk, mean of the last {SMOOTH}",
+            f"{title} before learning: each chunk, and the mean of the last {SMOOTH}",
             fontsize=11,
             loc="left",
         )
@@ -147,7 +148,9 @@ def draw(sizes, scores, path):
         axis.spines[["top", "right"]].set_visible(False)
         axis.grid(axis="y", color="0.92")
         axis.set_axisbelow(True)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
+    )
     axes[0].set_ylim(bottom=0)
     axes[1].set_ylim(top=1)
     figure.suptitle("NumPy, SciPy or scikit-learn? A stream of docstrings, read once", fontsize=12)
@@ -161,8 +164,8 @@ def main(path="text_stream.png"):
     models = {
         "class frequencies": ClassFrequencies(),
         **{
-            f"SGDClassifier, alpha={alpha:g}": SGDClassifier(
-                loss="log_loss", alpha=alpha, average=True, random_state=0
+            f"SGD, alpha={alpha}": SGDClassifier(
+                loss="log_loss", alpha=float(alpha), average=True, random_state=0
             )
             for alpha in ALPHAS
         },

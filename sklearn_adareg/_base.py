@@ -5,7 +5,6 @@ validate → rows → ``run_rounds`` without the GIL → totals → raise in a s
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from numbers import Real
 
 import numpy as np
 from scipy import sparse
@@ -114,7 +113,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             if first:
                 self._adopt(state, n_iter_=1, loss_curve_=[])
         if len(order):
-            self.loss_curve_ = [*self.loss_curve_, self._play(state, X, order, targets, weights, True)]
+            self._play(state, X, order, targets, weights, True)
         return self
 
     def _validate(self, X, y, sample_weight, reset):
@@ -135,13 +134,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         weights = np.empty(0)
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if isinstance(self.average, Real) and not isinstance(self.average, bool | np.bool_):
-            rounds = X.shape[0] * self.max_iter + (0 if reset else self.t_)
-            if (float(self.average) + 1.0) * np.log10(rounds + 2.0) > 280.0:
-                raise ValueError(
-                    f"average={self.average!r} gives weights t**{self.average} that overflow within {rounds} rounds; use a "
-                    "smaller one (2.0 to 4.0 already forgets the start)."
-                )
         return X, y, weights
 
     def _new_state(self, X, y, targets, weights, classes):
@@ -152,6 +144,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _check_unchanged(self, X, y, targets, weights, state):
         """A running state goes on only with the parameters that it was built from."""
+        if X.shape[1] != state.recipe["d"]:
+            raise ValueError(
+                f"X has {X.shape[1]} features and this model learns {state.recipe['d']}; pass the same features, or start anew with "
+                "fit (warm_start=False)."
+            )
         for name, before in self._begun_with.items():
             now = getattr(self, name)
             if now != before:
@@ -226,7 +223,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         def loss(lanes):
             return self._loss_kernel(state.classes, lanes)
 
+        state.at_first_sight(first_sight)
         for part in report.segments(order, SEGMENT):
+            _parameters.check_average(state.recipe["average"], state.rounds + len(part))
             total, weight, played, status, structure = state.play(
                 X, part, targets, weights, loss, self.n_jobs
             )
@@ -245,7 +244,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             raise structure.potential.error
         reasons = {
             _rounds.LOSS_OVERFLOW: "the loss is not finite",
-            _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
+            _rounds.GRADIENT_OVERFLOW: "the gradient or the step is too large to be represented",
             _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
             _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
         }

@@ -102,13 +102,13 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         p=2.0,
         eta="auto",
         epsilon="auto",
-        scaling=None,
+        scaling="online",
         domain=None,
         radius=None,
         update="mirror_descent",
         alpha=0.0,
         l1_ratio=0.0,
-        average=2.0,
+        average="auto",
         fit_intercept=True,
         class_weight=None,
         max_iter=100,
@@ -315,7 +315,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     def _shape_of_model(self, y, classes):
         lanes = 1 if len(classes) == 2 else len(classes)
-        return {"lanes": lanes, "joint": self.loss == "log_loss", "rows_of_coef": True}
+        joint = self.loss == "log_loss"
+        return {"lanes": lanes, "joint": joint, "rows_of_coef": True, "regression": False, "degree": 0}
 
     def _loss_kernel(self, classes, lanes):
         point = _registry.CLASSIFICATION_LOSSES[self.loss].kernel()

@@ -15,7 +15,11 @@ from ._rows import LARGEST_INDEX, largest_norm
 
 FULL_UP_TO = 128  # "auto" takes the full structure up to this many features
 BALLS = ("l2", "box", "l1", "simplex")  # the domains that have a radius
-# eta and epsilon of "auto", by (potential, structure); a user's potential has its own eta
+AUTO_AVERAGE = 2.0
+NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 10.0}
+STACK = {"epsilon": 1.0, "average": 1.0}
+STACK_RATES = {"adagrad": (0.5, 5.0), "pnorm": (0.5, 5.0), "ons": (1.0, 10.0)}
+# eta and epsilon of "auto" where one step size has to do, by (potential, structure)
 AUTO_STEPS = {
     ("ons", "full"): (4.0, 1.0),
     ("ons", "diag"): (1.0, 1.0),
@@ -29,13 +33,13 @@ COMMON_CONSTRAINTS = {
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
-    "scaling": [None],
+    "scaling": [StrOptions({"online"}), None],
     "domain": [StrOptions({name for name in _registry.DOMAINS if name}), None],
     "radius": [Interval(Real, 0, None, closed="neither"), None],
     "update": [StrOptions(set(_registry.UPDATES))],
     "alpha": [Interval(Real, 0, None, closed="left")],
     "l1_ratio": [Interval(Real, 0, 1, closed="both")],
-    "average": ["boolean", Interval(Real, 0, None, closed="neither")],
+    "average": ["boolean", Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "fit_intercept": ["boolean"],
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -79,6 +83,15 @@ def check_pairs(params):
         )
 
 
+def check_average(average, rounds):
+    """Refuse averaging weights that would overflow."""
+    if average is not True and average is not False and (average + 1.0) * np.log10(rounds + 2.0) > 280.0:
+        raise ValueError(
+            f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "
+            "already forgets the start)."
+        )
+
+
 def resolve_names(params, d):
     """Potential and structure with "auto" replaced.
 
@@ -105,7 +118,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
     X : matrix
         The rows of the first call: their width counts, and for ``eta="theory"`` their size.
     shape : dict
-        ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown.
+        ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown, whether it is a ``regression`` and
+        of which ``degree`` its loss is in the residual.
     theory_bounds : dict
         ``largest_target`` and ``largest_weight`` of the first call, for ``eta="theory"``.
     is_sparse : bool
@@ -117,33 +131,60 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
             f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns."
         )
     potential, structure = resolve_names(params, d)
+    online = params["scaling"] == "online"
     recipe = {
         "potential": potential,
         "structure": structure,
         "d": d,
         **shape,
         "intercept": bool(params["fit_intercept"]),
-        "average": params["average"],
         "start": params["radius"] / d if params["domain"] == "simplex" else 0.0,
         "sparse": is_sparse,
         "limits": None,
+        "scaled": online,
+        "relative": online and shape["degree"] > 0,
+        "shifted": online and shape["regression"] and bool(params["fit_intercept"]),
+        "rates": 1,
+        "newton": False,
         **{name: params[name] for name in ("p", "domain", "radius", "update", "alpha", "l1_ratio")},
     }
-    eta, epsilon = AUTO_STEPS.get((potential, structure), AUTO_STEP)
-    recipe["eta"] = eta if params["eta"] == "auto" else params["eta"]
-    recipe["epsilon"] = epsilon if params["epsilon"] == "auto" else params["epsilon"]
+    _set_steps(recipe, params)
     if "theory" in (params["eta"], params["epsilon"]):
         _set_theory(recipe, params, X, theory_bounds)
+    if structure == "full":
+        _check_memory(recipe)
+    return recipe
+
+
+def _set_steps(recipe, params):
+    """Eta, epsilon and average, with "auto" resolved.
+
+    Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in the full structure, a stack of two step sizes in the
+    others. A domain, a penalty, dual averaging or raw features get one step size that does well over many data sets.
+    """
+    potential, structure = recipe["potential"], recipe["structure"]
+    eta, epsilon = AUTO_STEPS.get((potential, structure), AUTO_STEP)
+    auto = {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE}
+    plain = recipe["domain"] is None and not recipe["alpha"] and recipe["update"] == "mirror_descent"
     if not isinstance(potential, str):
         if params["eta"] != "auto":
             raise ValueError(
                 f"eta={params['eta']!r} has no effect with potential={potential!r}, whose psi has its step size inside; "
                 "leave eta='auto'."
             )
-        recipe["eta"] = 1.0
-    if structure == "full":
-        _check_memory(recipe)
-    return recipe
+        auto["eta"] = 1.0
+    elif params["eta"] == "auto" and recipe["scaled"] and plain:
+        if structure != "full":
+            auto = {**STACK, "eta": STACK_RATES[potential]}
+            recipe["rates"] = len(auto["eta"])
+        elif potential == "ons":
+            auto = NEWTON
+            recipe.update(newton=True, scaled=False)
+    for name, value in auto.items():
+        given = params[name]
+        recipe[name] = value if isinstance(given, str) else given
+    if isinstance(recipe["average"], np.bool_):
+        recipe["average"] = bool(recipe["average"])
 
 
 def _check_memory(recipe):
@@ -168,6 +209,10 @@ def _set_theory(recipe, params, X, bounds):
         raise ValueError(
             f"{asked} needs a bounded domain, since the bound is proved from its diameter, and domain={recipe['domain']!r} has "
             "none; pass domain='l2' (or 'box', 'l1', 'simplex') and a radius, or a number."
+        )
+    if params["scaling"] is not None:
+        raise ValueError(
+            f"{asked} needs scaling=None, since the bound is proved for features as they are; pass scaling=None, or a number."
         )
     if recipe["intercept"]:
         raise ValueError(

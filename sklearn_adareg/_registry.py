@@ -5,7 +5,7 @@ A new loss, potential, structure or domain is one class in ``_kernels`` and one 
 
 from dataclasses import dataclass, field
 
-from ._kernels import _diag, _domains, _full, _iso, _losses, _potentials
+from ._kernels import _diag, _domains, _full, _iso, _losses, _newton, _potentials
 from ._potentials import SpectralPotential
 
 
@@ -17,6 +17,7 @@ class Loss:
     parameters: tuple = ()  # estimator parameters that the kernel takes
     probabilities: bool = False
     exp_concave: bool = False  # on bounded margins, in the paper's sense: no linear part
+    degree: int = 0  # in the unit of the residual; 0 where there is none
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ CLASSIFICATION_LOSSES = {
     "perceptron": Loss(_losses.Perceptron),
 }
 REGRESSION_LOSSES = {
-    "squared_error": Loss(_losses.SquaredError, exp_concave=True),
-    "huber": Loss(_losses.Huber, ("huber_delta",)),
-    "absolute_error": Loss(_losses.AbsoluteError),
-    "quantile": Loss(_losses.Quantile, ("quantile",)),
-    "epsilon_insensitive": Loss(_losses.EpsilonInsensitive, ("insensitivity",)),
-    "squared_epsilon_insensitive": Loss(_losses.SquaredEpsilonInsensitive, ("insensitivity",)),
+    "squared_error": Loss(_losses.SquaredError, exp_concave=True, degree=2),
+    "huber": Loss(_losses.Huber, ("huber_delta",), degree=2),
+    "absolute_error": Loss(_losses.AbsoluteError, degree=1),
+    "quantile": Loss(_losses.Quantile, ("quantile",), degree=1),
+    "epsilon_insensitive": Loss(_losses.EpsilonInsensitive, ("insensitivity",), degree=1),
+    "squared_epsilon_insensitive": Loss(_losses.SquaredEpsilonInsensitive, ("insensitivity",), degree=2),
     "poisson": Loss(_losses.Poisson, exp_concave=True),
 }
 POTENTIALS = {
@@ -49,7 +50,7 @@ POTENTIALS = {
     "pnorm": Potential(_potentials.PNorm, ("p",)),
 }
 STRUCTURES = {
-    "full": lambda recipe: _full.FullInverse if recipe["potential"] == "ons" else _full.FullSpectral,
+    "full": lambda recipe: _full_kernel(recipe),
     "diag": lambda recipe: _diag.Diagonal,
     "iso": lambda recipe: _iso.IsotropicDual if _iso_unmultiplied(recipe) else _iso.Isotropic,
 }
@@ -62,6 +63,12 @@ DOMAINS = {
     "nonnegative": _domains.Nonnegative,
 }
 UPDATES = ("mirror_descent", "dual_averaging")
+
+
+def _full_kernel(recipe):
+    if recipe["newton"]:
+        return _newton.Newton
+    return _full.FullInverse if recipe["potential"] == "ons" else _full.FullSpectral
 
 
 def _iso_unmultiplied(recipe):

@@ -82,13 +82,13 @@ insensitivity : float, default=0.1
         p=2.0,
         eta="auto",
         epsilon="auto",
-        scaling=None,
+        scaling="online",
         domain=None,
         radius=None,
         update="mirror_descent",
         alpha=0.0,
         l1_ratio=0.0,
-        average=2.0,
+        average="auto",
         fit_intercept=True,
         max_iter=100,
         tol=1e-3,
@@ -202,7 +202,13 @@ insensitivity : float, default=0.1
 
     def _shape_of_model(self, y, classes):
         several = np.ndim(y) == 2
-        return {"lanes": np.shape(y)[1] if several else 1, "joint": False, "rows_of_coef": several}
+        return {
+            "lanes": np.shape(y)[1] if several else 1,
+            "joint": False,
+            "rows_of_coef": several,
+            "regression": True,
+            "degree": _registry.REGRESSION_LOSSES[self.loss].degree,
+        }
 
     def _loss_kernel(self, classes, lanes):
         entry = _registry.REGRESSION_LOSSES[self.loss]

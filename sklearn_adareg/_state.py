@@ -10,7 +10,9 @@ from ._kernels._structures import Setting
 from ._rows import make_rows
 
 FORMAT = 1
-SETTING = ("d", "lanes", "intercept", "eta", "epsilon", "average", "alpha", "l1_ratio", "start")
+SETTING = (
+    "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint".split()
+)
 
 
 class Block:
@@ -86,6 +88,13 @@ class State:
         """Rounds played so far."""
         return int(self.blocks[0].arrays["clock"][0])
 
+    def at_first_sight(self, first):
+        """Say whether the rows to come are new; a stack learns only from margins that are progressive."""
+        for block in self.blocks:
+            stack = getattr(block.structure(), "stack", None)
+            if stack is not None:
+                stack.learning = first
+
     def play(self, X, order, targets, weights, loss, n_jobs=None):
         """One round for each row number in ``order``: (total loss, total weight, rounds played, status, failed structure).
 
@@ -113,7 +122,7 @@ class State:
     def count_classes(self, numbers):
         """Note the classes of rows just learnt from, for weights that balance them in a stream."""
         if self.classes is not None:
-            self.class_counts += np.bincount(class_numbers(numbers, self.classes), minlength=len(self.classes))
+            self.class_counts = self.class_counts + np.bincount(class_numbers(numbers, self.classes), minlength=len(self.classes))
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""

@@ -1,4 +1,6 @@
+from ._losses cimport Loss
 from ._rows cimport Row
+from ._stack cimport Stack
 from ._structures cimport Structure
 
 
@@ -24,7 +26,20 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] workspace
     cdef double[::1] point           # one lane as a whole, for the domain
     cdef double[::1] steps
+    cdef double[::1] units
+    cdef readonly Stack stack        # None: one step size
+    cdef Row* row
+    cdef bint implicit               # long steps are shortened by the curvature ahead of them
+    cdef double[::1] averages        # margins of the averages, one a lane
+    cdef double[::1] curvatures      # of the loss at each lane's margin, when implicit
 
+    cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
+    cdef void shorten(self, const double* reach) noexcept nogil
+    cdef void first_sight(self, Row* row) noexcept nogil
+    cdef void grow(self, Row* row) noexcept nogil
+    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil
+    cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil
+    cdef void spread_units(self, Row* row) noexcept nogil
     cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil
     cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
     cdef void descend(self, Row* row) noexcept nogil

@@ -5,10 +5,14 @@ The numbers of the touched coordinates are gathered into small contiguous buffer
 lie), every loop then runs flat over n·L numbers, and the results are scattered back: O(nnz·L) a round. A whole lane is walked
 only when its domain binds (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain.
 """
+from libc.math cimport sqrt
+
 from ._domains cimport Domain
 from ._loops cimport dot, lane_dots
 from ._potentials cimport Potential
+from ._losses cimport Loss, PointLoss
 from ._rows cimport Row
+from ._stack cimport Stack
 from ._structures cimport Setting, Structure
 
 import numpy as np
@@ -30,12 +34,15 @@ cdef void plain_step(const double* z, const double* es, const double* h, double*
 cdef class Coordinatewise(Structure):
     """Diagonal preconditioners, one coordinate at a time."""
 
-    FIELDS = ()
+    @staticmethod
+    def fields(Setting setting):
+        """What a coordinate keeps beside x and the accumulators of average and dual averaging."""
+        return ()
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
         """The arrays of a new state; a coordinate's numbers lie side by side where rows are sparse."""
-        fields = ["x", *cls.FIELDS] + ["u"] * setting.averaging + ["theta"] * setting.dual
+        fields = ["x", *cls.fields(setting)] + ["u"] * setting.averaging + ["theta"] * setting.dual
         shape = (len(fields), setting.D, setting.L)
         cells = np.zeros((shape[1], shape[0], shape[2])).transpose(1, 0, 2) if sparse else np.zeros(shape)
         arrays = {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2),
@@ -45,7 +52,9 @@ cdef class Coordinatewise(Structure):
             cells[fields.index("G")] = setting.epsilon
         if setting.ridge > 0.0 or setting.lasso > 0.0:
             arrays["last"] = np.zeros(setting.D)
-        return arrays
+        if setting.rates > 1:
+            arrays.update(Stack.allocate(setting.K, setting.rates, setting.joint, setting.averaging))
+        return {**arrays, **cls.allocate_units(setting)}
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -58,11 +67,14 @@ cdef class Coordinatewise(Structure):
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
-        self.es = np.empty(setting.L)
+        self.es, self.averages, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
+        self.stack = None
+        if setting.rates > 1:
+            self.stack = Stack(setting.K, setting.rates, setting.joint, arrays)
         self.plain = self.free and not (setting.dual or self.penalised)
         self.point = self.steps = None
         if self.wholly or self.moves_all:
-            self.point, self.steps = np.empty(setting.D), np.empty(setting.D)
+            self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)
 
     def prepare(self, Py_ssize_t widest):
         """Make room for rows that touch up to ``widest`` coordinates."""
@@ -71,10 +83,19 @@ cdef class Coordinatewise(Structure):
             self.workspace = np.empty(6 * max(size, 1))
         size = self.workspace.shape[0] // 6
         self.hb, self.nb = &self.workspace[0], &self.workspace[size]
+        if self.setting.scaled and (self.new_scale is None or self.new_scale.shape[0] < widest):
+            self.new_scale = np.empty(max(widest, 1))
 
     def field(self, name):
         """A view of one number of every coordinate, (L, D)."""
         return self.arrays["cells"][self.arrays["fields"].index(name)].T
+
+    def published(self):
+        """The fitted model, (K, D)."""
+        if self.stack is None:
+            return super().published()
+        averages = self.average() if self.setting.averaging else None
+        return self.in_raw_units(self.stack.published(averages, self.last_iterate()))
 
     def average(self):
         """Σ c_t x_t / C_T over the iterates that predicted."""
@@ -88,14 +109,17 @@ cdef class Coordinatewise(Structure):
         if not self.penalised:
             return x
         d = self.setting.d
+        unit = np.ones(d)
+        if self.setting.scaled:
+            unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
         h = self.present_steps()[:, :d]
         rounds = self.arrays["clock"][0] - (0.0 if self.setting.dual else self.arrays["last"][:d])
         pending = rounds > 0.0
-        u = -h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]
-        charge = h * rounds
+        u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
+        charge = h * rounds / unit**2
         soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.lasso, 0.0)
         charged = np.clip(soft / (1.0 + charge * self.setting.ridge), self.domain.lower, self.domain.upper)
-        x[:, :d] = np.where(pending, charged, x[:, :d])
+        x[:, :d] = np.where(pending, charged * unit, x[:, :d])
         return x
 
     def present_steps(self):
@@ -108,10 +132,64 @@ cdef class Coordinatewise(Structure):
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
+    cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
+        """With a stack the combined margin predicts, and each lane learns from the loss at its own."""
+        cdef Py_ssize_t k, l
+        cdef Py_ssize_t K = self.setting.K
+        cdef double value = 0.0, unit
+        if self.stack is None:
+            return Structure.suffer(self, loss, margins, target, weight, slopes)
+        if self.ub != NULL:
+            self.dots(self.row, self.ub, &self.averages[0])
+            for l in range(self.setting.L):
+                self.averages[l] = margins[l] - self.averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0
+        self.stack.combine(&self.averages[0], margins)
+        self.find_offset(loss, target)
+        if self.setting.relative or self.setting.shifted:
+            for k in range(K):
+                value += self.lane_loss(loss, self.setting.L + k, self.stack.M[k], target[k], weight, &self.stack.slopes[k])
+                unit = self.factor[self.setting.L + k]
+                self.stack.curvatures[k] = self.lane_curvature(loss, self.setting.L + k, self.stack.M[k], target[k]) / (unit * unit)
+                self.stack.slopes[k] /= unit
+        else:
+            value = loss.evaluate(&self.stack.M[0], target, &self.stack.slopes[0], K)
+            loss.curvatures(&self.stack.M[0], target, &self.stack.curvatures[0], K)
+        if self.stack.learning:
+            for k in range(1 if self.stack.joint else K):
+                self.stack.learn(k, self.clock.t, weight, target)
+        self.suffer_lanes(loss, margins, target, weight, slopes)
+        return value
+
+    cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
+        cdef Py_ssize_t l, r
+        cdef Py_ssize_t K = self.setting.K
+        self.implicit = loss.steep
+        if self.setting.relative or self.setting.shifted:
+            for l in range(self.setting.L):
+                self.lane_loss(loss, l, margins[l], target[l % K], weight, &slopes[l])
+                if self.implicit:
+                    self.curvatures[l] = weight * self.lane_curvature(loss, l, margins[l], target[l % K])
+            return
+        for r in range(self.setting.rates):
+            loss.evaluate(margins + r * K, target, slopes + r * K, K)
+            if self.implicit:
+                loss.curvatures(margins + r * K, target, &self.curvatures[r * K], K)
+        if self.implicit:
+            for l in range(self.setting.L):
+                self.curvatures[l] *= weight
+
+    cdef void shorten(self, const double* reach) noexcept nogil:
+        """An implicit step: the slope at the far end, to first order, where a unit slope takes a lane ``reach`` far."""
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.es[l] /= 1.0 + self.lane_rate(l) / self.factor[l] * reach[l] * self.curvatures[l]
+
     cdef void enter(self, Row* row) noexcept nogil:
+        self.row = row
         cdef Py_ssize_t size = self.workspace.shape[0] // 6
         cdef double* room = &self.workspace[2 * size]
-        self.direct = row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
+        self.direct = (row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
+                       and not (self.setting.scaled and self.setting.start != 0.0))
         if self.direct:
             self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
             return
@@ -122,6 +200,49 @@ cdef class Coordinatewise(Structure):
         self.gather(row, self.G, self.Gb)
         self.gather(row, self.u, self.ub)
         self.gather(row, self.theta, self.tb)
+        if self.setting.scaled and self.setting.start != 0.0:
+            self.first_sight(row)
+
+    cdef void keep_units(self, Row* row) noexcept nogil:
+        Structure.keep_units(self, row)
+        if self.stack is not None:
+            self.stack.keep()
+
+    cdef void first_sight(self, Row* row) noexcept nogil:
+        """A weight that was not 0 before its feature was seen keeps its raw value."""
+        cdef Py_ssize_t j, l, i
+        cdef Py_ssize_t L = self.setting.L
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            if self.scale[i] == 0.0 and self.new_scale[j] > 0.0:
+                for l in range(L):
+                    self.xb[j * L + l] *= self.new_scale[j]
+                    if self.ub != NULL:
+                        self.ub[j * L + l] *= self.new_scale[j]
+
+    cdef void grow(self, Row* row) noexcept nogil:
+        """Carry G over to larger units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""
+        cdef Py_ssize_t j, l, i, e
+        cdef Py_ssize_t L = self.setting.L
+        cdef double shrink, grown
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            if self.scale[i] == 0.0 or self.scale[i] == self.new_scale[j]:
+                continue
+            shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
+            for l in range(L):
+                e = j * L + l
+                grown = self.Gb[e] * shrink + self.setting.epsilon * (1.0 - shrink)
+                self.carry(e, l, grown)
+                self.Gb[e] = grown
+
+    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
+        """What depends on one G that is about to change for its unit."""
+        cdef double before, after
+        if self.setting.dual:
+            self.potential.steps(&self.Gb[e], &before, 1)
+            self.potential.steps(&grown, &after, 1)
+            self.tb[e] *= before / after
 
     cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil:
         cdef Py_ssize_t j, l, i
@@ -171,18 +292,39 @@ cdef class Coordinatewise(Structure):
             self.confine(row)
         return 0
 
+    cdef void rest(self, Row* row) noexcept nogil:
+        if self.setting.scaled and self.grew:
+            self.grow(row)
+            self.scatter_all(row)
+
     # ---- how it is done -----------------------------------------------------------------------------------------
 
     cdef void descend(self, Row* row) noexcept nogil:
         """The plain mirror descent step: no penalty, no domain."""
+        cdef Py_ssize_t j, l
+        cdef Py_ssize_t L = self.setting.L
         self.lane_slopes()
+        if self.implicit:
+            for l in range(L):
+                self.averages[l] = 0.0
+            for j in range(row.n):
+                for l in range(L):
+                    self.averages[l] += row.z[j] * row.z[j] * self.hb[j * L + l]
+            self.shorten(&self.averages[0])
         plain_step(row.z, &self.es[0], self.hb, self.xb, self.ub, self.clock.C, row.n, self.setting.L)
 
     cdef void lane_slopes(self) noexcept nogil:
         """η times the slope of each lane."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            self.es[l] = self.setting.eta[l] * self.slopes[l]
+            self.es[l] = self.lane_rate(l) * self.slopes[l]
+
+    cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil:
+        """η, in units of the residuals, and shared by as many features as a row has active ones."""
+        cdef double rate = self.setting.eta[lane] * self.factor[lane]
+        if self.setting.scaled:
+            rate *= sqrt(self.clock.t / (self.spread[0] + self.norm2))
+        return rate
 
     cdef void aim(self, Row* row) noexcept nogil:
         """Where the touched coordinates go: a step, the prox of the penalty due, a clip."""
@@ -190,22 +332,29 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
         cdef double h, goal, gap, rounds = self.clock.t
+        cdef double unit = 1.0
+        for l in range(L):
+            self.es[l] = self.lane_rate(l)
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
+            if self.setting.scaled:
+                unit = self.new_scale[j] if self.new_scale[j] > 0.0 else 1.0
             if self.penalised and not self.setting.dual:
                 rounds = self.clock.t - self.last[i]
             if self.penalised:
                 self.last[i] = self.clock.t
             for l in range(L):
                 e = j * L + l
-                h = self.setting.eta[l] * self.hb[e]
+                h = self.es[l] * self.hb[e]
                 if self.setting.dual:
                     self.tb[e] += row.z[j] * self.slopes[l]
-                    goal = (self.setting.start if j < free_from else 0.0) - h * self.tb[e]
+                    goal = (self.setting.start * unit if j < free_from else 0.0) - h * self.tb[e]
                 else:
                     goal = self.xb[e] - h * (row.z[j] * self.slopes[l])
-                if j < free_from:
+                if j < free_from:                       # penalty and domain are about raw weights
+                    goal /= unit
                     if self.penalised:
+                        h /= unit * unit * self.loss_unit(l)
                         gap = h * rounds * self.setting.lasso
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.ridge
@@ -213,6 +362,7 @@ cdef class Coordinatewise(Structure):
                         goal = self.domain.lower
                     elif goal > self.domain.upper:
                         goal = self.domain.upper
+                    goal *= unit
                 self.nb[e] = goal
 
     cdef void commit(self, Row* row) noexcept nogil:
@@ -241,7 +391,7 @@ cdef class Coordinatewise(Structure):
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            if self.moves_all or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
+            if self.moves_all or self.setting.scaled or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
                 self.settle(row, l)
 
     cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil:
@@ -251,21 +401,41 @@ cdef class Coordinatewise(Structure):
         cdef double* h = &self.steps[0]
         cdef bint binds
         self.lane_steps(row, lane, h)
+        self.spread_units(row)
         for i in range(self.setting.D):
             e = i * self.stride + lane
-            goal[i] = (self.setting.start if i < d else 0.0) - h[i] * self.theta[e] if self.setting.dual else self.x[e]
+            goal[i] = self.x[e]
+            if self.setting.dual:
+                goal[i] = (self.setting.start * self.units[i] if i < d else 0.0) - h[i] * self.theta[e]
+        for i in range(d):                               # the domain is about raw weights
+            goal[i] /= self.units[i]
+            h[i] /= self.units[i] * self.units[i]
         self.gauge[lane] = self.domain.gauge(goal, d, 1)      # of the unprojected point: what next round's steps build on
         binds = not self.domain.contains(goal)
         if binds:
             self.domain.project_diagonal(goal, h)
+        if not self.setting.dual:
+            self.gauge[lane] = self.domain.gauge(goal, d, 1)
+        for i in range(d):
+            goal[i] *= self.units[i]
         for i in range(self.setting.D):
             e = i * self.stride + lane
             if self.u != NULL:
                 self.u[e] += self.clock.C * (goal[i] - self.x[e])
             self.x[e] = goal[i]
-        if not self.setting.dual:
-            self.gauge[lane] = self.domain.gauge(goal, d, 1)
         self.astray[lane] = binds and self.setting.dual
+
+    cdef void spread_units(self, Row* row) noexcept nogil:
+        """The units of all features, those of the row under way among them; an unseen feature counts in ones."""
+        cdef Py_ssize_t i, j
+        if not self.setting.scaled:
+            return
+        for i in range(self.setting.d):
+            self.units[i] = self.scale[i] if self.scale[i] > 0.0 else 1.0
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            if i < self.setting.d and self.new_scale[j] > 0.0:
+                self.units[i] = self.new_scale[j]
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         """η ψ(G) of all coordinates of a lane, in the round of this row or (NULL) between rounds."""

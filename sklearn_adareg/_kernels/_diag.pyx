@@ -11,9 +11,11 @@ from ._structures cimport Setting
 cdef class Diagonal(Coordinatewise):
     """Every coordinate keeps its own sum of squared gradients."""
 
-    FIELDS = ("G",)
-
     cdef bint fused             # the potential's own loop does the whole of a plain round in one pass
+
+    @staticmethod
+    def fields(Setting setting):
+        return ("G",)
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -21,16 +23,18 @@ cdef class Diagonal(Coordinatewise):
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
-        if not self.fused:
+        if self.setting.scaled and self.grew:
+            self.grow(row)
+        if self.implicit or not self.fused:
             square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
 
     cdef int precondition(self, Row* row) noexcept nogil:
-        if self.fused:
+        if self.fused and not self.implicit:
             return 0
         return self.potential.steps(self.Gb, self.hb, row.n * self.setting.L)
 
     cdef void descend(self, Row* row) noexcept nogil:
-        if not self.fused:
+        if self.implicit or not self.fused:
             Coordinatewise.descend(self, row)
             return
         self.lane_slopes()
@@ -48,4 +52,4 @@ cdef class Diagonal(Coordinatewise):
                 h[i] = self.G[i * self.stride + lane]
             self.potential.steps(h, h, D)
         for i in range(D):
-            h[i] *= self.setting.eta[lane]
+            h[i] *= self.setting.eta[lane] if row == NULL else self.lane_rate(lane)

@@ -13,6 +13,13 @@ cdef class Full(Structure):
     cdef double[::1] multipliers
     cdef double[:, ::1] H
 
+    cdef double[::1] units
+
+    cdef void take_units(self, Row* row) noexcept nogil
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
+    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil
+    cdef double unit(self, Py_ssize_t i) noexcept nogil
+    cdef double begun(self, Py_ssize_t i) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil
     cdef void take_back(self) noexcept nogil
@@ -29,7 +36,9 @@ cdef class FullInverse(Full):
     cdef double[::1] tolerance
     cdef double[::1] appended
     cdef double[:, ::1] scratch
+    cdef double[:, ::1] anew
 
+    cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil
     cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil
     cdef void less_pending(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil
     cdef void subtract_pending(self, Py_ssize_t lane, double* matrix) noexcept nogil

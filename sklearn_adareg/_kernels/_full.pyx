@@ -44,7 +44,7 @@ cdef class Full(Structure):
         fields = ["x"] + ["u"] * setting.averaging + ["theta"] * setting.dual
         cells = np.zeros((len(fields), setting.L, setting.D))
         cells[0, :, :setting.d] = setting.start
-        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2)}
+        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **cls.allocate_units(setting)}
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -58,9 +58,12 @@ cdef class Full(Structure):
         if not self.free:
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
+            self.units = np.ones(setting.D)
 
-    def prepare(self, widest):
-        """Nothing depends on how many coordinates a row touches."""
+    def prepare(self, Py_ssize_t widest):
+        """Make room for rows that touch up to ``widest`` coordinates."""
+        if self.setting.scaled and (self.new_scale is None or self.new_scale.shape[0] < widest):
+            self.new_scale = np.empty(max(widest, 1))
 
     def field(self, name):
         """One number of every coordinate, (L, D)."""
@@ -90,19 +93,65 @@ cdef class Full(Structure):
         """g_t, with the gradient of the L2 penalty in it, and θ_t."""
         cdef Py_ssize_t i, j, l
         cdef Py_ssize_t D = self.setting.D
+        cdef double unit
         cdef double* g
         self.slopes = slopes
+        if self.setting.scaled:
+            self.take_units(row)
         for l in range(self.setting.L):
             g = &self.g[l, 0]
             memset(g, 0, D * sizeof(double))
             for j in range(row.n):
                 i = row.index[j] if row.index != NULL else j
                 g[i] = slopes[l] * row.z[j]
-            if self.penalised:
+            if self.penalised:                           # of raw weights: x/s, and its gradient in x once more over s
                 for i in range(self.setting.d):
-                    g[i] += self.setting.ridge * self.x[l * D + i]
+                    unit = self.unit(i)
+                    g[i] += self.setting.ridge * self.x[l * D + i] / (unit * unit * self.loss_unit(l))
             for i in range(D):
                 self.sums[l, i] = g[i] + (self.theta[l * D + i] if self.setting.dual else 0.0)
+
+    cdef void take_units(self, Row* row) noexcept nogil:
+        """Carry the matrices over to the units of this row, and note them."""
+        cdef Py_ssize_t i, j, l
+        cdef Py_ssize_t D = self.setting.D
+        if not self.grew:
+            return
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            if self.new_scale[j] == self.scale[i]:
+                continue
+            if self.scale[i] > 0.0:
+                for l in range(self.setting.L):
+                    self.carry(l, i, self.new_scale[j] / self.scale[i])
+            elif self.setting.start != 0.0:              # a weight from before its feature was seen keeps its raw value
+                for l in range(self.setting.L):
+                    self.x[l * D + i] *= self.new_scale[j]
+                    if self.u != NULL:
+                        self.u[l * D + i] *= self.new_scale[j]
+            self.scale[i] = self.new_scale[j]
+        if self.setting.dual:
+            for l in range(self.setting.L):
+                self.reset_sums(l)
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """G's row and column i over the growth (G_ii twice), and ε made up for."""
+        pass
+
+    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil:
+        """θ such that x_1 − Hθ is x."""
+        pass
+
+    cdef double unit(self, Py_ssize_t i) noexcept nogil:
+        return self.scale[i] if self.setting.scaled and self.scale[i] > 0.0 else 1.0
+
+    cdef double begun(self, Py_ssize_t i) noexcept nogil:
+        """x_1 in the present units."""
+        return self.setting.start * self.unit(i) if i < self.setting.d else 0.0
+
+    cdef void rest(self, Row* row) noexcept nogil:
+        if self.setting.scaled:
+            self.take_units(row)
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, l
@@ -110,12 +159,11 @@ cdef class Full(Structure):
         cdef double base
         for l in range(self.setting.L):
             for i in range(D):
-                base = (self.setting.start if i < self.setting.d else 0.0) if self.setting.dual else self.x[l * D + i]
-                self.goal[l, i] = base - self.move[l, i]
-            if not self.free and not self.domain.contains(&self.goal[l, 0]):
-                if self.project(l) != 0:
-                    self.take_back()
-                    return -2
+                base = self.begun(i) if self.setting.dual else self.x[l * D + i]
+                self.goal[l, i] = base - self.factor[l] * self.move[l, i]
+            if not self.free and self.project(l) != 0:
+                self.take_back()
+                return -2
         for l in range(self.setting.L):
             for i in range(D):
                 if self.u != NULL:
@@ -127,13 +175,24 @@ cdef class Full(Structure):
         return 0
 
     cdef int project(self, Py_ssize_t lane) noexcept nogil:
-        """The coefficients in the norm of (H_cc)⁻¹; the intercept then minimises by itself."""
+        """The raw coefficients in the norm of (H_cc)⁻¹; the intercept then minimises by itself."""
         cdef Py_ssize_t d = self.setting.d
-        cdef int status
-        self.explicit_H(lane)
-        status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D)
-        if status == 0 and self.setting.intercept:
-            self.goal[lane, d] -= dot(&self.H[d, 0], &self.multipliers[0], d)
+        cdef Py_ssize_t i, j
+        cdef int status = 0
+        for i in range(d):
+            self.units[i] = self.unit(i)
+            self.goal[lane, i] /= self.units[i]
+        if not self.domain.contains(&self.goal[lane, 0]):
+            self.explicit_H(lane)
+            if self.setting.scaled:
+                for i in range(self.setting.D):
+                    for j in range(self.setting.D):
+                        self.H[i, j] /= self.units[i] * self.units[j]
+            status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D)
+            if status == 0 and self.setting.intercept:
+                self.goal[lane, d] -= dot(&self.H[d, 0], &self.multipliers[0], d)
+        for i in range(d):
+            self.goal[lane, i] *= self.units[i]
         return status
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
@@ -171,7 +230,57 @@ cdef class FullInverse(Full):
         self.pending_v, self.pending_g, self.pending_w = arrays["pending_v"], arrays["pending_g"], arrays["pending_w"]
         self.count, self.tolerance = arrays["count"], arrays["tolerance"]
         self.appended = np.zeros(setting.L)
-        self.scratch = np.empty((FOLD, setting.D))
+        self.scratch, self.anew = np.empty((FOLD, setting.D)), np.empty((setting.D, setting.D))
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """The same on the inverse: row and column times the growth, and the made-up ε as a gradient along e_i."""
+        cdef Py_ssize_t j, k
+        cdef Py_ssize_t D = self.setting.D
+        cdef double made_up = sqrt(self.setting.epsilon * (1.0 - 1.0 / (growth * growth)))
+        for j in range(D):
+            self.P[lane, i, j] *= growth
+            self.G[lane, i, j] /= growth
+        for j in range(D):
+            self.P[lane, j, i] *= growth
+            self.G[lane, j, i] /= growth
+        for k in range(<Py_ssize_t> self.count[lane]):
+            self.pending_v[lane, k, i] *= growth
+            self.pending_g[lane, k, i] /= growth
+        memset(&self.g[lane, 0], 0, D * sizeof(double))
+        self.g[lane, i] = made_up
+        self.append(lane, NULL)
+        if self.count[lane] == FOLD:
+            self.fold(lane)
+
+    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil:
+        cdef int D = <int> self.setting.D
+        cdef int inc = 1
+        cdef double one = 1.0, zero = 0.0
+        cdef Py_ssize_t i, k
+        cdef double* theta = self.theta + lane * D
+        cdef double* gap = &self.scratch[0, 0]
+        for i in range(D):
+            gap[i] = (self.begun(i) - self.x[lane * D + i]) / (self.setting.eta[lane] * self.factor[lane])
+        dsymv("U", &D, &one, &self.G[lane, 0, 0], &D, gap, &inc, &zero, theta, &inc)
+        for k in range(<Py_ssize_t> self.count[lane]):
+            axpy(dot(&self.pending_g[lane, k, 0], gap, D), &self.pending_g[lane, k, 0], theta, D)
+
+    cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil:
+        """Let g join G: the rank-one correction waits with the others. Returns 1/(1 + gᵀG_{t−1}⁻¹g)."""
+        cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
+        cdef Py_ssize_t D = self.setting.D
+        cdef double* v = &self.pending_v[lane, k, 0]
+        cdef double weight
+        if row == NULL:
+            self.times_inverse(lane, &self.g[lane, 0], v)
+        else:
+            self.times_inverse_row(lane, row, v)
+        weight = 1.0 / (1.0 + dot(&self.g[lane, 0], v, D))
+        if weight != 1.0:
+            self.pending_w[lane, k] = weight
+            memcpy(&self.pending_g[lane, k, 0], &self.g[lane, 0], D * sizeof(double))
+            self.count[lane] += 1.0
+        return weight
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l, i, k
@@ -181,13 +290,8 @@ cdef class FullInverse(Full):
         for l in range(self.setting.L):
             k = <Py_ssize_t> self.count[l]
             v = &self.pending_v[l, k, 0]
-            self.times_inverse_row(l, row, v)
-            weight = 1.0 / (1.0 + dot(&self.g[l, 0], v, D))
+            weight = self.append(l, row)
             self.appended[l] = weight != 1.0
-            if weight != 1.0:
-                self.pending_w[l, k] = weight
-                memcpy(&self.pending_g[l, k, 0], &self.g[l, 0], D * sizeof(double))
-                self.count[l] += 1.0
             if self.setting.dual:
                 self.times_inverse(l, &self.sums[l, 0], &self.move[l, 0])
                 factor = self.setting.eta[l]
@@ -286,9 +390,21 @@ cdef class FullInverse(Full):
         """P = G⁻¹ anew; what drift is left then is what the conditioning of G allows, and no reason to mend again."""
         cdef int D = <int> self.setting.D
         cdef int info = 0
-        memcpy(&self.P[lane, 0, 0], &self.G[lane, 0, 0], self.setting.D * self.setting.D * sizeof(double))
-        dpotrf("U", &D, &self.P[lane, 0, 0], &D, &info)
-        dpotri("U", &D, &self.P[lane, 0, 0], &D, &info)
+        cdef Py_ssize_t i
+        cdef Py_ssize_t size = self.setting.D * self.setting.D * sizeof(double)
+        memcpy(&self.anew[0, 0], &self.G[lane, 0, 0], size)
+        for i in range(D):                               # a feature never seen has nothing in G, and gets nothing in P
+            if self.G[lane, i, i] == 0.0:
+                self.anew[i, i] = 1.0
+        dpotrf("U", &D, &self.anew[0, 0], &D, &info)
+        if info == 0:
+            dpotri("U", &D, &self.anew[0, 0], &D, &info)
+        if info != 0:
+            return
+        memcpy(&self.P[lane, 0, 0], &self.anew[0, 0], size)
+        for i in range(D):
+            if self.G[lane, i, i] == 0.0:
+                self.P[lane, i, i] = 0.0
         self.tolerance[lane] = fmax(DRIFT, 30.0 * self.drift(lane))
 
 
@@ -311,6 +427,26 @@ cdef class FullSpectral(Full):
         self.eigenvalues = np.empty(setting.D)
         self.work = np.empty(1 + 6 * setting.D + 2 * setting.D ** 2)
         self.iwork = np.empty(3 + 5 * setting.D, dtype=np.intc)
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        cdef Py_ssize_t j
+        for j in range(self.setting.D):
+            self.G[lane, i, j] /= growth
+        for j in range(self.setting.D):
+            self.G[lane, j, i] /= growth
+        self.G[lane, i, i] += self.setting.epsilon * (1.0 - 1.0 / (growth * growth))
+
+    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef Py_ssize_t D = self.setting.D
+        memset(&self.g[lane, 0], 0, D * sizeof(double))
+        if self.decompose(lane) != 0:
+            return
+        for i in range(D):
+            self.sums[lane, i] = (self.begun(i) - self.x[lane * D + i]) / self.factor[lane]
+            self.h[lane, i] = 1.0 / (self.h[lane, i] * self.setting.eta[lane] * self.setting.eta[lane])
+        self.times_H(lane)
+        memcpy(self.theta + lane * D, &self.move[lane, 0], D * sizeof(double))
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l

@@ -6,7 +6,7 @@ its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ 
 """
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
-from ._loops cimport scaled_step
+from ._loops cimport scaled_step, square_in
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._structures cimport Setting
@@ -21,6 +21,10 @@ cdef class Isotropic(Coordinatewise):
     cdef double[::1] grown       # the same with the gradient of the round under way
     cdef double[::1] level       # its mean
     cdef double[::1] h           # ψ(level)/η
+
+    @staticmethod
+    def fields(Setting setting):
+        return ("G",) if setting.scaled else ()     # to carry the trace over when a unit grows
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
@@ -38,8 +42,25 @@ cdef class Isotropic(Coordinatewise):
         cdef Py_ssize_t l
         self.slopes = slopes
         for l in range(self.setting.L):
-            self.grown[l] = self.trace[l] + slopes[l] * slopes[l] * row.norm2
+            self.grown[l] = self.trace[l]
+        if self.setting.scaled:
+            if self.grew:
+                self.grow(row)
+            square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
+        for l in range(self.setting.L):
+            self.grown[l] += slopes[l] * slopes[l] * row.norm2
             self.level[l] = self.grown[l] / self.setting.D
+
+    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
+        self.grown[lane] += grown - self.Gb[e]      # θ stays: h is common, and x = −hθ keeps its value until the next step
+
+    cdef void rest(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.grown[l] = self.trace[l]
+        Coordinatewise.rest(self, row)
+        for l in range(self.setting.L):
+            self.trace[l] = self.grown[l]
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t j, l
@@ -57,6 +78,10 @@ cdef class Isotropic(Coordinatewise):
     cdef void descend(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         self.lane_slopes()
+        if self.implicit:
+            for l in range(self.setting.L):
+                self.averages[l] = self.h[l] * row.norm2
+            self.shorten(&self.averages[0])
         for l in range(self.setting.L):
             self.es[l] *= self.h[l]
         scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, row.n, self.setting.L)
@@ -68,7 +93,7 @@ cdef class Isotropic(Coordinatewise):
         if row == NULL:
             self.potential.steps(&level, &step, 1)
         for i in range(self.setting.D):
-            h[i] = self.setting.eta[lane] * step
+            h[i] = step * (self.setting.eta[lane] if row == NULL else self.lane_rate(lane))
 
 
 cdef class IsotropicDual(Isotropic):
@@ -106,7 +131,7 @@ cdef class IsotropicDual(Isotropic):
         cdef Py_ssize_t j, l
         cdef Py_ssize_t L = self.setting.L
         cdef double g
-        self.rest(row)
+        self.pass_by()
         for j in range(row.n):
             for l in range(L):
                 g = row.z[j] * self.slopes[l]
@@ -114,12 +139,15 @@ cdef class IsotropicDual(Isotropic):
                 if self.ub != NULL:
                     self.ub[j * L + l] += self.A[l] * g
         for l in range(L):
-            self.step[l] = self.setting.eta[l] * self.h[l]
-        self.scatter(row, self.tb, self.theta)
-        self.scatter(row, self.ub, self.u)
+            self.step[l] = self.lane_rate(l) * self.h[l]
+        self.scatter_all(row)
         return 0
 
     cdef void rest(self, Row* row) noexcept nogil:
+        Isotropic.rest(self, row)
+        self.pass_by()
+
+    cdef void pass_by(self) noexcept nogil:
         """A round passes: the average takes the present point in."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):

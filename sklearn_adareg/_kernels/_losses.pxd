@@ -1,7 +1,12 @@
 cdef class Loss:
+    cdef readonly int degree         # ℓ(ρ r) = ρ^degree ℓ(r) in the residual r, up to its own constants; 0: not a loss of a residual
+    cdef readonly bint steep         # slopes grow without bound: a long step needs the curvature
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
                          Py_ssize_t lanes) noexcept nogil
 
 
 cdef class PointLoss(Loss):
     cdef double point(self, double m, double y, double* slope) noexcept nogil
+    cdef double curvature(self, double m, double y) noexcept nogil

@@ -16,6 +16,11 @@ cdef class Loss:
                          Py_ssize_t lanes) noexcept nogil:
         return 0.0
 
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
+                         Py_ssize_t lanes) noexcept nogil:
+        """d²ℓ/dm² of each lane."""
+        pass
+
     def __call__(self, const double[::1] margins, const double[::1] target):
         """The loss and its slopes, for tests and for one row at a time."""
         import numpy as np
@@ -31,6 +36,16 @@ cdef class PointLoss(Loss):
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         return 0.0
 
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        """d²ℓ/dm², 0 where it is linear."""
+        return 0.0
+
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            curvatures[l] = self.curvature(margins[l], target[l])
+
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil:
         cdef double total = 0.0
@@ -42,6 +57,10 @@ cdef class PointLoss(Loss):
 
 cdef class LogLoss(PointLoss):
     """log(1 + exp(−ym)), y = ±1, without overflow at either end."""
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        cdef double e = exp(-fabs(m))
+        return e / ((1.0 + e) * (1.0 + e))
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double a = y * m
@@ -67,6 +86,12 @@ cdef class Hinge(PointLoss):
 cdef class SquaredHinge(PointLoss):
     """max(0, 1 − ym)²."""
 
+    def __init__(self):
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return 2.0 if y * m < 1.0 else 0.0
+
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double gap = 1.0 - y * m
         slope[0] = -2.0 * y * gap if gap > 0.0 else 0.0
@@ -75,6 +100,12 @@ cdef class SquaredHinge(PointLoss):
 
 cdef class ModifiedHuber(PointLoss):
     """The squared hinge, linear below ym = −1."""
+
+    def __init__(self):
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return 2.0 if fabs(y * m) < 1.0 else 0.0
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double a = y * m
@@ -100,6 +131,13 @@ cdef class Perceptron(PointLoss):
 cdef class SquaredError(PointLoss):
     """½ (m − y)²."""
 
+    def __init__(self):
+        self.degree = 2
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return 1.0
+
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         slope[0] = m - y
         return 0.5 * (m - y) * (m - y)
@@ -111,6 +149,11 @@ cdef class Huber(PointLoss):
 
     def __init__(self, double delta):
         self.delta = delta
+        self.degree = 2
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return 1.0 if fabs(m - y) <= self.delta else 0.0
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double r = m - y
@@ -127,6 +170,7 @@ cdef class Quantile(PointLoss):
 
     def __init__(self, double quantile):
         self.q = quantile
+        self.degree = 1
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double r = m - y
@@ -140,6 +184,9 @@ cdef class Quantile(PointLoss):
 cdef class AbsoluteError(PointLoss):
     """|m − y|."""
 
+    def __init__(self):
+        self.degree = 1
+
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double r = m - y
         slope[0] = (r > 0.0) - (r < 0.0)
@@ -152,6 +199,7 @@ cdef class EpsilonInsensitive(PointLoss):
 
     def __init__(self, double insensitivity):
         self.width = insensitivity
+        self.degree = 1
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double r = m - y
@@ -166,6 +214,11 @@ cdef class SquaredEpsilonInsensitive(PointLoss):
 
     def __init__(self, double insensitivity):
         self.width = insensitivity
+        self.degree = 2
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return 2.0 if fabs(m - y) > self.width else 0.0
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double r = m - y
@@ -176,6 +229,12 @@ cdef class SquaredEpsilonInsensitive(PointLoss):
 
 cdef class Poisson(PointLoss):
     """exp(m) − ym: the mean is exp(m)."""
+
+    def __init__(self):
+        self.steep = True
+
+    cdef double curvature(self, double m, double y) noexcept nogil:
+        return exp(m)
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double mean = exp(m)
@@ -190,6 +249,13 @@ cdef class OneVsRest(Loss):
 
     def __init__(self, PointLoss inner, Py_ssize_t first=0):
         self.inner, self.first = inner, first
+        self.steep = inner.steep
+
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            curvatures[l] = self.inner.curvature(margins[l], 1.0 if self.first + l == <Py_ssize_t> target[0] else -1.0)
 
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil:
@@ -202,6 +268,15 @@ cdef class OneVsRest(Loss):
 
 cdef class Softmax(Loss):
     """log Σ exp(m_l) − m_y, y = target[0]: the slopes are the probabilities minus the indicator of y."""
+
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
+                         Py_ssize_t lanes) noexcept nogil:
+        """The diagonal of the Hessian, p(1 − p)."""
+        cdef Py_ssize_t l
+        self.evaluate(margins, target, curvatures, lanes)
+        curvatures[<Py_ssize_t> target[0]] += 1.0
+        for l in range(lanes):
+            curvatures[l] *= 1.0 - curvatures[l]
 
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil:

@@ -3,7 +3,7 @@
 
 A round stops without a trace when its loss or its gradient is not finite, or when a piece fails; the rounds before it stand.
 """
-from libc.math cimport isfinite
+from libc.math cimport isfinite, sqrt
 
 from ._losses cimport Loss
 from ._rows cimport Row, Rows
@@ -54,11 +54,13 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         structure.clock.strike()
 
         # (1) Output x_t; receive f_t.
+        if structure.setting.scaled:
+            structure.normalise(&row)
         structure.enter(&row)
         structure.predict(&row, m)
-        value = loss.evaluate(m, &targets[i, 0], slopes, lanes)
         if weighted:
             weight = weights[i]
+        value = structure.suffer(loss, m, &targets[i, 0], weight, slopes)
         steepest = 0.0
         for l in range(lanes):
             slopes[l] *= weight
@@ -66,7 +68,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         if not isfinite(value):
             tally.status = 1
             return
-        if not steepest * row.norm2 < LARGEST:
+        if not (steepest * row.norm2 < LARGEST and structure.reach * sqrt(steepest * row.norm2) * structure.clock.C < LARGEST):
             tally.status = 2
             return
 
@@ -81,6 +83,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
                 tally.status = 3 if status == -1 else 4
                 return
 
+        structure.keep_units(&row)
         structure.clock.keep()
         tally.loss += weight * value
         tally.weight += weight

@@ -1,11 +1,15 @@
 from ._domains cimport Domain
+from ._losses cimport Loss
 from ._potentials cimport Potential
 from ._rows cimport Row
 
 
 cdef class Setting:
     cdef readonly Py_ssize_t d, D, L
-    cdef readonly bint intercept, dual, averaging
+    cdef readonly Py_ssize_t rates
+    cdef readonly bint joint
+    cdef readonly Py_ssize_t K                # weight vectors of one model; L = K times the step sizes that learn side by side
+    cdef readonly bint intercept, dual, averaging, scaled, relative, shifted
     cdef readonly double epsilon, ridge, lasso, gamma, start
     cdef double[::1] eta
 
@@ -29,7 +33,34 @@ cdef class Structure:
     cdef bint free               # no domain
     cdef bint wholly             # a domain whose projection moves the whole point
     cdef const double* slopes    # ω ℓ' of the round under way, one a lane
+    cdef double reach            # the longest step that a gradient of norm 1 can cause
+    # online scaling: features in units of the largest seen, residuals in units of their root mean square
+    cdef double[::1] scale       # the largest |z_i| so far
+    cdef double[::1] spread      # Σ ‖z̃‖² so far
+    cdef double[::1] new_scale   # of the touched coordinates, with the row under way
+    cdef double norm2            # ‖z̃‖² of that row
+    cdef bint grew               # some scale does grow in this round
+    cdef double[::1] offset      # what margins start from, one a weight vector
+    cdef double[::1] started     # whether the offset is known
+    cdef double[::1] new_offset
+    cdef double[::1] new_started
+    cdef double[::1] residuals   # Σ ω r² so far, one a lane
+    cdef double[::1] weight      # Σ ω so far
+    cdef double[::1] factor      # what steps are multiplied with, one a lane
+    cdef double[::1] new_residuals
+    cdef double new_weight
+    cdef int degree              # of the loss in the residual's unit
 
+    cdef void normalise(self, Row* row) noexcept nogil
+    cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
+    cdef double suffer_relative(self, Loss loss, const double* margins, const double* target, double weight,
+                                double* slopes) noexcept nogil
+    cdef double lane_loss(self, Loss loss, Py_ssize_t lane, double margin, double target, double weight,
+                          double* slope) noexcept nogil
+    cdef double lane_curvature(self, Loss loss, Py_ssize_t lane, double margin, double target) noexcept nogil
+    cdef void find_offset(self, Loss loss, const double* target) noexcept nogil
+    cdef double loss_unit(self, Py_ssize_t lane) noexcept nogil
+    cdef void keep_units(self, Row* row) noexcept nogil
     cdef void enter(self, Row* row) noexcept nogil
     cdef void predict(self, Row* row, double* margins) noexcept nogil
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil
