@@ -202,7 +202,7 @@ def test_features_are_selected_by_their_coefficients(iris, loss):
         np.flatnonzero(chosen.get_support()), np.sort(weights.argsort()[4:])
     )
     assert chosen.get_support()[2:4].all()  # the petals
-    prefit = SelectFromModel(clone(model).fit(noisy, y).sparsify(), prefit=True, max_features=4)
+    prefit = SelectFromModel(clone(model).fit(noisy, y), prefit=True, max_features=4)
     assert prefit.transform(noisy).shape[1] <= 4
     stream = SelectFromModel(classifier()).partial_fit(noisy, y, classes=[0, 1, 2])
     assert stream.transform(noisy).shape[0] == 150

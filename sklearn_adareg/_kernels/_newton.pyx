@@ -213,6 +213,8 @@ cdef class Newton(FullInverse):
         self.center[i] = to
         self.second[i] += by * (by * passed - 2.0 * self.first[i])
         self.first[i] -= by * passed
+        if self.ridge[i] == 0.0:                 # it has not varied yet, and is in no matrix
+            return
         for l in range(self.setting.L):
             self.x[l * D + b] += by * self.x[l * D + i]
             if self.u != NULL:
