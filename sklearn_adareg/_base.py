@@ -5,13 +5,14 @@ validate → rows → ``run_rounds`` without the GIL → totals → raise in a s
 
 from abc import abstractmethod
 from contextlib import contextmanager
+from inspect import signature
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _parameters
 from ._callbacks import CallbackSupportMixin, Listeners
@@ -37,9 +38,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """The labels in y; None where there are none."""
         return None
 
+    def _tidy(self, y):
+        """Targets in the shape that the task takes."""
+        return y
+
     @abstractmethod
-    def _encode(self, y, classes):
-        """Targets as the loss kernel reads them: float64, (n_rows, targets a row)."""
+    def _encode(self, y, classes, weights):
+        """Targets as the loss kernel reads them: float64, (n_rows, targets a row); rows without weight may hold anything."""
 
     @abstractmethod
     def _shape_of_model(self, y, classes):
@@ -63,26 +68,25 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """Up to ``max_iter`` passes; the new state replaces the old one when all went well."""
         given = (X, y, sample_weight)
         with self._features_restored_on_failure():
-            X, y, weights = self._validate(X, y, sample_weight, reset=True)
             earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
+            X, y, weights = self._validate(X, y, sample_weight, reset=earlier is None)
+            _check_some_weight(weights, "sample_weight")
             classes = earlier.classes if earlier else self._find_classes(y, weights)
-            targets = self._encode(y, classes)
-            if len(weights) and not weights.any():
-                raise ValueError(
-                    "sample_weight is zero for every row, so there is nothing to learn; give at least one row a positive weight."
-                )
+            targets = self._encode(y, classes, weights)
             state = self._new_state(X, y, targets, weights, classes) if earlier is None else earlier.copy()
             if earlier:
                 self._check_unchanged(X, y, targets, weights, state)
             rng = check_random_state(self.random_state)
             order = _live_rows(X, weights)
-            order, score = self._hold_out(X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val))
             weights, order = self._with_class_factors(weights, targets, order, state, streaming=False)
+            _check_some_weight(weights, "class_weight times sample_weight")
+            order, score = self._hold_out(X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val))
+            _parameters.check_average(state.recipe["average"], state.rounds + len(order))
 
             watch, listeners = Watch(self, score), Listeners(self, *given)
 
-            def fitted():
-                return {"_state": state.copy(), **_curves(watch)}
+            def fitted(shown=state):
+                return {"_state": shown.copy(), **_curves(watch)}
 
             for epoch in range(self.max_iter):
                 listeners.pass_begins()
@@ -93,7 +97,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                     break
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **_curves(watch))
-            listeners.fit_ends(fitted)
+            listeners.fit_ends(lambda: fitted(self._state))
         return self
 
     def _partial_fit(self, X, y, sample_weight, classes=None):
@@ -102,7 +106,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         with self._features_restored_on_failure():
             X, y, weights = self._validate(X, y, sample_weight, reset=first)
             classes = classes if first else self._state.classes
-            targets = self._encode(y, classes)
+            targets = self._encode(y, classes, weights)
             if first:
                 state = self._new_state(X, y, targets, weights, classes)
             else:
@@ -110,6 +114,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 self._check_unchanged(X, y, targets, weights, state)
             order = _live_rows(X, weights)
             weights, order = self._with_class_factors(weights, targets, order, state, streaming=True)
+            _parameters.check_average(state.recipe["average"], state.rounds + len(order))
             if first:
                 self._adopt(state, n_iter_=1, loss_curve_=[])
         if len(order):
@@ -133,8 +138,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         )
         weights = np.empty(0)
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return X, y, weights
+            weights = _weights(sample_weight, X)
+        return X, self._tidy(y), weights
 
     def _new_state(self, X, y, targets, weights, classes):
         shape = self._shape_of_model(y, classes)
@@ -179,6 +184,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         if (X_val is None) != (y_val is None):
             missing = "y_val" if y_val is None else "X_val"
             raise ValueError(f"X_val and y_val go together, and {missing} is missing; pass both or neither.")
+        if X_val is None and weights_val is not None:
+            raise ValueError("sample_weight_val was passed without X_val and y_val; pass those too, or leave it out.")
         if X_val is not None and not self.early_stopping:
             raise ValueError(
                 "X_val and y_val were passed to fit and early_stopping is False, so they would not be used; set "
@@ -197,16 +204,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 dtype=[np.float64, np.float32],
                 multi_output=True,
             )
-            self._encode(y_val, classes)  # refuses labels that the model does not know
             if weights_val is not None:
-                weights_val = _check_sample_weight(weights_val, X_val, dtype=np.float64, ensure_non_negative=True)
-                check_consistent_length(X_val, weights_val)
+                weights_val = _weights(weights_val, X_val)
+            self._encode(y_val, classes, np.empty(0))  # refuses labels that the model does not know
         else:
-            stratify = y[order] if classes is not None else None
-            order, held = train_test_split(
-                order, test_size=self.validation_fraction, random_state=rng.randint(2**31 - 1), stratify=stratify
-            )
-            order = np.sort(order)
+            order, held = self._split(order, y, classes, rng.randint(2**31 - 1))
             X_val, y_val = X[held], y[held]
             weights_val = weights[held] if len(weights) else None
 
@@ -215,6 +217,17 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             return self._score(y_val, self._decide(margins, classes), weights_val)
 
         return order, score
+
+    def _split(self, order, y, classes, seed):
+        """Rows to learn from and rows to hold out; classes keep their shares where each has rows enough for that."""
+        stratify = None
+        if classes is not None:
+            counts = np.unique(y[order], return_counts=True)[1]
+            held = int(np.ceil(self.validation_fraction * len(order)))
+            if counts.min() > 1 and len(counts) <= min(held, len(order) - held):
+                stratify = y[order]
+        order, held = train_test_split(order, test_size=self.validation_fraction, random_state=seed, stratify=stratify)
+        return np.sort(order), held
 
     def _play(self, state, X, order, targets, weights, first_sight):
         """One pass over ``order``; its weighted mean loss."""
@@ -225,7 +238,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
         state.at_first_sight(first_sight)
         for part in report.segments(order, SEGMENT):
-            _parameters.check_average(state.recipe["average"], state.rounds + len(part))
             total, weight, played, status, structure = state.play(
                 X, part, targets, weights, loss, self.n_jobs
             )
@@ -244,7 +256,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             raise structure.potential.error
         reasons = {
             _rounds.LOSS_OVERFLOW: "the loss is not finite",
-            _rounds.GRADIENT_OVERFLOW: "the gradient or the step is too large to be represented",
+            _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
+            _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
             _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
             _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
         }
@@ -283,6 +296,20 @@ def _curves(watch):
     if watch.score is not None:
         curves["validation_score_curve_"] = list(watch.scores)
     return curves
+
+
+def _weights(sample_weight, X):
+    """Validated weights; a stream may bring a chunk without any."""
+    permissive = "allow_all_zero_weights" in signature(_check_sample_weight).parameters
+    allow = {"allow_all_zero_weights": True} if permissive else {}
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow)
+
+
+def _check_some_weight(weights, name):
+    if len(weights) and not weights.any():
+        raise ValueError(
+            f"{name} is zero for every row, so there is nothing to learn; give at least one row a positive weight."
+        )
 
 
 def _live_rows(X, weights):

@@ -4,12 +4,16 @@ COMMON = {
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
-    Step size :math:`\\eta`. ``"theory"`` is the value that the paper's regret bound is proved for; it needs a bounded domain,
+    Step size :math:`\\eta`. ``"auto"`` needs no choice: with ``scaling="online"`` and neither domain nor penalty the full
+    structure takes Newton steps and the others stack two step sizes that learn side by side; elsewhere it is a number that does well
+    over many data sets. ``"theory"`` is the value that the paper's regret bound is proved for; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     :math:`G_0 = \\epsilon I`: how much evidence there is before the first row.""",
-    "scaling": """scaling : None, default=None
-    Features are taken as they are.""",
+    "scaling": """scaling : "online" or None, default="online"
+    ``"online"`` learns in units that the data bring along, so that the model does not depend on units: features count in the largest
+    value that they have had, residuals in their root mean square; ``huber_delta``, ``insensitivity`` and ``tol`` are in units of residuals
+    then. Domain and penalty stay in raw units. ``None`` takes features as they are.""",
     "domain": """domain : {"l2", "box", "l1", "simplex", "nonnegative"} or None, default=None
     Where ``coef_`` must lie: :math:`\\|w\\|_2 \\le r`, :math:`|w_i| \\le r`, :math:`\\|w\\|_1 \\le r`, :math:`w \\ge 0, \\sum w_i = r`, or
     :math:`w \\ge 0`. Projections are exact, in the norm of :math:`H_t^{-1}`. The intercept is free.""",
@@ -22,9 +26,10 @@ COMMON = {
     optimum of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
     "l1_ratio": """l1_ratio : float, default=0.0
     The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures ``"diag"`` and ``"iso"``).""",
-    "average": """average : bool or float, default=2.0
+    "average": """average : bool, float or "auto", default="auto"
     The fitted model is :math:`\\sum_t c_t x_t / \\sum_t c_t` over the iterates that predicted, with :math:`c_t = 1` for ``True`` and
-    :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` takes the last iterate.""",
+    :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` takes the last iterate. ``"auto"`` is an average that
+    forgets the start: :math:`\\gamma` is 10 for Newton steps, 1 for a stack, 2 elsewhere.""",
     "fit_intercept": """fit_intercept : bool, default=True
     Whether to learn a constant; it is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int, default=100
@@ -41,7 +46,8 @@ COMMON = {
     "early_stopping": """early_stopping : bool, default=False
     Whether to stop by the score on held-out rows and keep the best model.""",
     "validation_fraction": """validation_fraction : float, default=0.1
-    Share of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``.""",
+    Share of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``. Classes keep their shares where each has
+    rows enough.""",
     "n_jobs": """n_jobs : int or None, default=None
     Threads for weight vectors that learn independently ({independent}). The model is the same whatever their number.""",
     "verbose": """verbose : int, default=0
@@ -51,7 +57,8 @@ COMMON = {
 }
 FIRST = """potential : {"auto", "adagrad", "ons", "pnorm"} or SpectralPotential, default="auto"
     The potential: step sizes :math:`\\psi(\\lambda)` are :math:`\\eta\\lambda^{-1/2}`, :math:`\\eta\\lambda^{-1}`,
-    :math:`\\eta\\lambda^{-1/(p+1)}`, or your own. ``"auto"`` takes ``"ons"`` where the structure is full and ``"adagrad"`` elsewhere.
+    :math:`\\eta\\lambda^{-1/(p+1)}`, or your own. ``"auto"`` takes ``"ons"`` where the structure is full and ``"adagrad"``
+    elsewhere.
 structure : {"auto", "full", "diag", "iso"}, default="auto"
     Which preconditioners are allowed: any positive definite matrix (:math:`O(d^2)` a round), a diagonal one or a multiple of the
     identity (:math:`O(\\mathrm{nnz})` a round). ``"auto"`` takes ``"full"`` for few features and ``"diag"`` for many."""

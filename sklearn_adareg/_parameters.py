@@ -167,7 +167,7 @@ def _set_steps(recipe, params):
     auto = {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE}
     plain = recipe["domain"] is None and not recipe["alpha"] and recipe["update"] == "mirror_descent"
     if not isinstance(potential, str):
-        if params["eta"] != "auto":
+        if not isinstance(params["eta"], str) and params["epsilon"] != "theory":
             raise ValueError(
                 f"eta={params['eta']!r} has no effect with potential={potential!r}, whose psi has its step size inside; "
                 "leave eta='auto'."

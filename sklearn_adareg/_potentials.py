@@ -34,8 +34,8 @@ class SpectralPotential(ABC):
     ...     def value(self, steps):
     ...         return 0.1**4 / 3 * np.sum(steps**-3.0)
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = AdaRegClassifier(FourthRoot(), "diag", random_state=0).fit(X / X.max(axis=0), y)
-    >>> model.score(X / X.max(axis=0), y) > 0.9
+    >>> model = AdaRegClassifier(FourthRoot(), "diag", max_iter=5, tol=None, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9
     True
     """
 

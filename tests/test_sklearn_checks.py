@@ -19,7 +19,7 @@ INSTANCES = [
     *(AdaRegRegressor(loss=loss) for loss in _registry.REGRESSION_LOSSES if loss != "squared_error"),
     *(cls(early_stopping=True, validation_fraction=0.2) for cls in BOTH),
     *(cls("adagrad", "diag", update="dual_averaging") for cls in BOTH),
-    *(cls("adagrad", "diag", domain="l2", radius=50.0) for cls in BOTH),
+    *(cls("adagrad", "diag", domain="box", radius=1e3) for cls in BOTH),
 ]
 
 

@@ -22,7 +22,6 @@ def assert_same_model(found, expected):
     np.testing.assert_array_equal(found.intercept_, expected.intercept_)
     assert found.t_ == expected.t_
     assert found.progressive_loss_ == expected.progressive_loss_
-    assert found.loss_curve_ == expected.loss_curve_
 
 
 # --- zero is removal ------------------------------------------------------------------------------
@@ -42,6 +41,7 @@ def test_a_row_of_weight_zero_might_as_well_not_be_there(loss, structure, update
     models[0].fit(change(X), y, weight)
     models[1].fit(change(X[keep]), y[keep], weight[keep])
     assert_same_model(*models)
+    assert models[0].loss_curve_ == models[1].loss_curve_
     assert models[0].t_ == 3 * np.count_nonzero(keep)
 
 
@@ -69,10 +69,10 @@ def test_a_class_that_only_rows_of_weight_zero_have_is_no_class():
 def test_a_chunk_of_weight_zero_changes_nothing():
     X, y, weight = labelled()
     model = estimator("ons", "full").partial_fit(X, y, NAMES, weight)
-    coef, curve, t = model.coef_.copy(), list(model.loss_curve_), model.t_
+    coef, loss, t = model.coef_.copy(), model.progressive_loss_, model.t_
     model.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     np.testing.assert_array_equal(model.coef_, coef)
-    assert (model.loss_curve_, model.t_) == (curve, t)
+    assert (model.progressive_loss_, model.t_) == (loss, t)
     late = estimator("ons", "full").partial_fit(X, y, NAMES, np.zeros(len(y)))
     np.testing.assert_array_equal(late.coef_, np.zeros((3, X.shape[1])))
     assert late.t_ == 0

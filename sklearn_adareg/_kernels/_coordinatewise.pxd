@@ -29,6 +29,10 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] units
     cdef readonly Stack stack        # None: one step size
     cdef Row* row
+    cdef const double* entering      # slopes as they enter G
+    cdef double[::1] lighter
+    cdef double round_weight
+    cdef bint newtonian              # ψ(λ) = η/λ
     cdef bint implicit               # long steps are shortened by the curvature ahead of them
     cdef double[::1] averages        # margins of the averages, one a lane
     cdef double[::1] curvatures      # of the loss at each lane's margin, when implicit
@@ -44,6 +48,7 @@ cdef class Coordinatewise(Structure):
     cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
     cdef void descend(self, Row* row) noexcept nogil
     cdef void lane_slopes(self) noexcept nogil
+    cdef void take_slopes(self, const double* slopes) noexcept nogil
     cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil
     cdef void scatter_all(self, Row* row) noexcept nogil
     cdef void aim(self, Row* row) noexcept nogil

@@ -22,11 +22,11 @@ cdef class Diagonal(Coordinatewise):
         self.fused = self.plain and potential.descend != NULL
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
-        self.slopes = slopes
+        self.take_slopes(slopes)
         if self.setting.scaled and self.grew:
             self.grow(row)
         if self.implicit or not self.fused:
-            square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
+            square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         if self.fused and not self.implicit:
@@ -38,7 +38,7 @@ cdef class Diagonal(Coordinatewise):
             Coordinatewise.descend(self, row)
             return
         self.lane_slopes()
-        self.potential.descend(row.z, self.slopes, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, row.n, self.setting.L)
+        self.potential.descend(row.z, self.entering, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, row.n, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i

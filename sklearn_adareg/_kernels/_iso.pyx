@@ -40,15 +40,15 @@ cdef class Isotropic(Coordinatewise):
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
-        self.slopes = slopes
+        self.take_slopes(slopes)
         for l in range(self.setting.L):
             self.grown[l] = self.trace[l]
         if self.setting.scaled:
             if self.grew:
                 self.grow(row)
-            square_in(row.z, slopes, self.Gb, row.n, self.setting.L)
+            square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
-            self.grown[l] += slopes[l] * slopes[l] * row.norm2
+            self.grown[l] += self.entering[l] * self.entering[l] * row.norm2
             self.level[l] = self.grown[l] / self.setting.D
 
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:

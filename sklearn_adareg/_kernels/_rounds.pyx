@@ -11,7 +11,7 @@ from ._structures cimport Structure
 
 import numpy as np
 
-FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED = range(5)
+FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED, STEP_OVERFLOW = range(6)
 cdef double LARGEST = 1e290         # a squared gradient beyond this would soon take G past what a double holds
 
 
@@ -68,8 +68,11 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         if not isfinite(value):
             tally.status = 1
             return
-        if not (steepest * row.norm2 < LARGEST and structure.reach * sqrt(steepest * row.norm2) * structure.clock.C < LARGEST):
+        if not steepest * row.norm2 < LARGEST:
             tally.status = 2
+            return
+        if steepest > 0.0 and not structure.reach * sqrt(steepest * row.norm2) * structure.clock.C < LARGEST:
+            tally.status = 5
             return
 
         if steepest == 0.0 and not structure.penalised:

@@ -68,7 +68,7 @@ cdef class Structure:
         cdef double longest = 0.0
         if not potential.fallible:
             potential.steps(&epsilon, &longest, 1)
-        self.reach = longest * np.max(setting.eta)
+        self.reach = longest * float(np.max(setting.eta))
         self.factor = np.ones(setting.L + setting.K)      # the last K are of the stack's own margins
         self.scale = self.offset = None
         if setting.scaled:
