@@ -18,7 +18,6 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_classification
-from sklearn.preprocessing import MaxAbsScaler
 
 from sklearn_adareg import AdaRegClassifier
 
@@ -46,7 +45,6 @@ def stream_and_new_rows(seed):
         class_sep=0.6,
         random_state=seed,
     )
-    X = MaxAbsScaler().fit(X[:CHUNK]).transform(X)
     return X[:ROUNDS], y[:ROUNDS], X[ROUNDS:], y[ROUNDS:]
 
 

@@ -34,7 +34,7 @@ STRUCTURES = {
     "diag": "a step for each pixel",
     "full": "a step for each direction",
 }
-STEP_SIZES = [0.25, 0.5, 1.0, 2.0, 4.0]
+STEP_SIZES = [0.5, 1.0, 2.0, 4.0, 8.0]
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 
 

@@ -13,6 +13,8 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] last            # the round in which a coordinate was last touched
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
+    cdef bint side_by_side           # x, G and u of a coordinate lie next to each other
+    cdef bint on_records             # this sparse row is worked on where its coordinates lie
     cdef bint direct                 # this row's coordinates are worked on where they lie
     cdef bint plain                  # mirror descent without penalty and domain
     cdef bint moves_all              # every coordinate moves in every round
@@ -39,6 +41,8 @@ cdef class Coordinatewise(Structure):
 
     cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
     cdef void shorten(self, const double* reach) noexcept nogil
+    cdef bint by_records(self) noexcept nogil
+    cdef void grow_records(self, Row* row) noexcept nogil
     cdef void first_sight(self, Row* row) noexcept nogil
     cdef void grow(self, Row* row) noexcept nogil
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil

@@ -8,7 +8,7 @@ only when its domain binds (l2, l1, simplex) or when isotropic dual averaging, w
 from libc.math cimport sqrt
 
 from ._domains cimport Domain
-from ._loops cimport dot, lane_dots
+from ._loops cimport dot, lane_dots, record_dots
 from ._potentials cimport OnlineNewton, Potential
 from ._losses cimport Loss, PointLoss
 from ._rows cimport Row
@@ -44,7 +44,11 @@ cdef class Coordinatewise(Structure):
         """The arrays of a new state; a coordinate's numbers lie side by side where rows are sparse."""
         fields = ["x", *cls.fields(setting)] + ["u"] * setting.averaging + ["theta"] * setting.dual
         shape = (len(fields), setting.D, setting.L)
-        cells = np.zeros((shape[1], shape[0], shape[2])).transpose(1, 0, 2) if sparse else np.zeros(shape)
+        if sparse:                 # and the scale behind them
+            records = np.zeros((setting.D, shape[0] * setting.L + setting.scaled))
+            cells = records[:, :shape[0] * setting.L].reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2)
+        else:
+            cells = np.zeros(shape)
         arrays = {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2),
                   "gauge": np.zeros(setting.L), "astray": np.zeros(setting.L)}
         cells[0, :setting.d] = setting.start
@@ -54,7 +58,10 @@ cdef class Coordinatewise(Structure):
             arrays["last"] = np.zeros(setting.D)
         if setting.rates > 1:
             arrays.update(Stack.allocate(setting.K, setting.rates, setting.joint, setting.averaging))
-        return {**arrays, **cls.allocate_units(setting)}
+        arrays.update(cls.allocate_units(setting))
+        if sparse and setting.scaled:
+            arrays["scale"] = records[:, -1]
+        return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -65,6 +72,8 @@ cdef class Coordinatewise(Structure):
         self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
+        self.side_by_side = (fields[:2] == ("x", "G") and len(fields) == 2 + setting.averaging
+                             and cells.strides[0] == setting.L * <Py_ssize_t> sizeof(double))
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.averages, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
@@ -142,8 +151,9 @@ cdef class Coordinatewise(Structure):
         self.round_weight = weight
         if self.stack is None:
             return Structure.suffer(self, loss, margins, target, weight, slopes)
-        if self.ub != NULL:
-            self.dots(self.row, self.ub, &self.averages[0])
+        if self.u != NULL:
+            if not self.on_records:
+                self.dots(self.row, self.ub, &self.averages[0])
             for l in range(self.setting.L):
                 self.averages[l] = margins[l] - self.averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0
         self.stack.combine(&self.averages[0], margins)
@@ -166,7 +176,6 @@ cdef class Coordinatewise(Structure):
     cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
         cdef Py_ssize_t l, r
         cdef Py_ssize_t K = self.setting.K
-        self.implicit = loss.steep
         if self.setting.relative or self.setting.shifted:
             for l in range(self.setting.L):
                 self.lane_loss(loss, l, margins[l], target[l % K], weight, &slopes[l])
@@ -174,7 +183,7 @@ cdef class Coordinatewise(Structure):
                     self.curvatures[l] = weight * self.lane_curvature(loss, l, margins[l], target[l % K])
             return
         for r in range(self.setting.rates):
-            loss.evaluate(margins + r * K, target, slopes + r * K, K)
+            loss.find_slopes(margins + r * K, target, slopes + r * K, K)
             if self.implicit:
                 loss.curvatures(margins + r * K, target, &self.curvatures[r * K], K)
         if self.implicit:
@@ -187,8 +196,18 @@ cdef class Coordinatewise(Structure):
         for l in range(self.setting.L):
             self.es[l] /= 1.0 + self.lane_rate(l) / self.factor[l] * reach[l] * self.curvatures[l]
 
+    cdef void meet(self, Loss loss) noexcept nogil:
+        self.implicit = self.stack is not None and loss.steep
+
+    cdef bint by_records(self) noexcept nogil:
+        """Whether sparse rows can be worked on where their coordinates lie."""
+        return False
+
     cdef void enter(self, Row* row) noexcept nogil:
         self.row = row
+        self.on_records = row.index != NULL and self.by_records()
+        if self.on_records:
+            return
         cdef Py_ssize_t size = self.workspace.shape[0] // 6
         cdef double* room = &self.workspace[2 * size]
         self.direct = (row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
@@ -239,6 +258,20 @@ cdef class Coordinatewise(Structure):
                 self.carry(e, l, grown)
                 self.Gb[e] = grown
 
+    cdef void grow_records(self, Row* row) noexcept nogil:
+        """The same for G where it lies."""
+        cdef Py_ssize_t j, l, i
+        cdef double shrink
+        cdef double* G
+        for j in range(row.n):
+            i = row.index[j]
+            if self.scale[i] == 0.0 or self.scale[i] == self.new_scale[j]:
+                continue
+            shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
+            G = self.G + i * self.stride
+            for l in range(self.setting.L):
+                G[l] = G[l] * shrink + self.setting.epsilon * (1.0 - shrink)
+
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
         """What depends on one G that is about to change for its unit."""
         cdef double before, after
@@ -276,7 +309,11 @@ cdef class Coordinatewise(Structure):
                 field[i * self.stride + l] = buffer[j * L + l]
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        self.dots(row, self.xb, margins)
+        if self.on_records:
+            record_dots(self.x, self.stride, row.index, row.z, margins,
+                        &self.averages[0] if self.stack is not None and self.u != NULL else NULL, row.n, self.setting.L)
+        else:
+            self.dots(row, self.xb, margins)
 
     cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
         if self.setting.L == 1:
@@ -287,7 +324,8 @@ cdef class Coordinatewise(Structure):
     cdef int update(self, Row* row) noexcept nogil:
         if self.plain:
             self.descend(row)
-            self.scatter_all(row)
+            if not self.on_records:
+                self.scatter_all(row)
             return 0
         self.aim(row)
         self.commit(row)
@@ -297,8 +335,11 @@ cdef class Coordinatewise(Structure):
 
     cdef void rest(self, Row* row) noexcept nogil:
         if self.setting.scaled and self.grew:
-            self.grow(row)
-            self.scatter_all(row)
+            if self.on_records:
+                self.grow_records(row)
+            else:
+                self.grow(row)
+                self.scatter_all(row)
 
     # ---- how it is done -----------------------------------------------------------------------------------------
 

@@ -21,10 +21,16 @@ cdef class Diagonal(Coordinatewise):
         super().__init__(setting, potential, domain, arrays)
         self.fused = self.plain and potential.descend != NULL
 
+    cdef bint by_records(self) noexcept nogil:
+        return self.fused and self.side_by_side and not self.implicit
+
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.take_slopes(slopes)
         if self.setting.scaled and self.grew:
-            self.grow(row)
+            if self.on_records:
+                self.grow_records(row)
+            else:
+                self.grow(row)
         if self.implicit or not self.fused:
             square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
 
@@ -38,6 +44,10 @@ cdef class Diagonal(Coordinatewise):
             Coordinatewise.descend(self, row)
             return
         self.lane_slopes()
+        if self.on_records:
+            self.potential.records(self.x, self.stride, row.index, row.z, self.entering, &self.es[0], self.clock.C, self.u != NULL,
+                                   row.n, self.setting.L)
+            return
         self.potential.descend(row.z, self.entering, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, row.n, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:

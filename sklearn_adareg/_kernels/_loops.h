@@ -10,11 +10,17 @@
 #include <stddef.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define ADAREG_CLONES __attribute__((target_clones("default", "arch=haswell", "arch=skylake-avx512"), unused))
+#define ADAREG_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), unused))
 #elif defined(__GNUC__)
 #define ADAREG_CLONES __attribute__((unused))
 #else
 #define ADAREG_CLONES
+#endif
+
+#if defined(__GNUC__)
+#define ADAREG_UNUSED __attribute__((unused))
+#else
+#define ADAREG_UNUSED
 #endif
 
 #if defined(_MSC_VER)
@@ -92,6 +98,92 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
         }
 }
 
+#if defined(__GNUC__)
+#define ADAREG_INLINE static inline __attribute__((always_inline))
+#define ADAREG_FETCH(address) __builtin_prefetch(address, 1)
+#else
+#define ADAREG_INLINE static inline
+#define ADAREG_FETCH(address)
+#endif
+#define ADAREG_AHEAD 8
+#define ADAREG_BLOCK 128 /* numbers that are gathered, worked on as vectors, and scattered at a time */
+
+/* Sparse rows on records: the numbers of coordinate i lie side by side from r = cells + i·stride on, x_l at r[l], G_l at r[L + l] and the
+   average's accumulator at r[2L + l]. One cache line or two a coordinate, fetched a few coordinates ahead; nothing is copied. */
+ADAREG_INLINE void adareg_record_dots_of(const double *cells, ptrdiff_t stride, const int *index, adareg_in z, double *m, double *a,
+                                         ptrdiff_t n, const ptrdiff_t L)
+{
+    double last[8] = {0}, mean[8] = {0};
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const double *r = cells + index[j] * stride;
+        if (j + ADAREG_AHEAD < n)
+            ADAREG_FETCH(cells + index[j + ADAREG_AHEAD] * stride);
+        for (ptrdiff_t l = 0; l < L; l++)
+            last[l] += z[j] * r[l];
+        if (a)
+            for (ptrdiff_t l = 0; l < L; l++)
+                mean[l] += z[j] * r[2 * L + l];
+    }
+    for (ptrdiff_t l = 0; l < L; l++) {
+        m[l] = last[l];
+        if (a)
+            a[l] = mean[l];
+    }
+}
+
+/* m_l = Σ z_j x_jl and, unless a is NULL, a_l = Σ z_j u_jl */
+ADAREG_UNUSED static void adareg_record_dots(const double *cells, ptrdiff_t stride, const int *index, const double *z, double *m,
+                                                       double *a, ptrdiff_t n, ptrdiff_t L)
+{
+    if (L == 1)
+        adareg_record_dots_of(cells, stride, index, z, m, a, n, 1);
+    else if (L == 2)
+        adareg_record_dots_of(cells, stride, index, z, m, a, n, 2);
+    else {
+        for (ptrdiff_t l = 0; l < L; l++) {
+            m[l] = 0.0;
+            if (a)
+                a[l] = 0.0;
+        }
+        for (ptrdiff_t j = 0; j < n; j++) {
+            const double *r = cells + index[j] * stride;
+            if (j + ADAREG_AHEAD < n)
+                ADAREG_FETCH(cells + index[j + ADAREG_AHEAD] * stride);
+            adareg_axpy(z[j], r, m, L);
+            if (a)
+                adareg_axpy(z[j], r + 2 * L, a, L);
+        }
+    }
+}
+
+/* w = (S + prior·I)⁻¹ g by a Cholesky factor, in place of g; S is width × width, width ≤ 8. */
+ADAREG_UNUSED static void adareg_small_solve(const double *S, double prior, double *g, ptrdiff_t width)
+{
+    double F[8][8];
+    for (ptrdiff_t a = 0; a < width; a++) {
+        for (ptrdiff_t b = 0; b < a; b++) {
+            double total = S[a * width + b];
+            for (ptrdiff_t c = 0; c < b; c++)
+                total -= F[a][c] * F[b][c];
+            F[a][b] = total * F[b][b];
+        }
+        double total = S[a * width + a] + prior;
+        for (ptrdiff_t c = 0; c < a; c++)
+            total -= F[a][c] * F[a][c];
+        F[a][a] = 1.0 / sqrt(total); /* the diagonal is kept inverted */
+    }
+    for (ptrdiff_t a = 0; a < width; a++) {
+        for (ptrdiff_t c = 0; c < a; c++)
+            g[a] -= F[a][c] * g[c];
+        g[a] *= F[a][a];
+    }
+    for (ptrdiff_t a = width - 1; a >= 0; a--) {
+        for (ptrdiff_t c = a + 1; c < width; c++)
+            g[a] -= F[c][a] * g[c];
+        g[a] *= F[a][a];
+    }
+}
+
 /* For a ψ/η given as an expression in v: NAME_steps is h = ψ(λ)/η; NAME_descend is a whole diagonal round,
    G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g = s z and es = η s. */
 #define ADAREG_POTENTIAL(NAME, PSI)                                                                                    \
@@ -124,6 +216,50 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
                 x[j * L + l] -= delta;                                                                                 \
                 if (u)                                                                                                 \
                     u[j * L + l] -= C * delta;                                                                         \
+            }                                                                                                          \
+    }                                                                                                                  \
+    ADAREG_INLINE void adareg_##NAME##_records_of(double *cells, ptrdiff_t stride, const int *index, const double *z,  \
+                                                  const double *s, const double *es, double C, int u, ptrdiff_t n,     \
+                                                  const ptrdiff_t L)                                                   \
+    {                                                                                                                  \
+        double v[ADAREG_BLOCK], h[ADAREG_BLOCK];                                                                       \
+        const ptrdiff_t most = ADAREG_BLOCK / L;                                                                       \
+        for (ptrdiff_t from = 0; from < n; from += most) {                                                             \
+            const ptrdiff_t count = n - from < most ? n - from : most;                                                 \
+            for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
+                const double *r = cells + index[from + j] * stride;                                                    \
+                for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
+                    const double g = s[l] * z[from + j];                                                               \
+                    v[j * L + l] = r[L + l] + g * g;                                                                   \
+                }                                                                                                      \
+            }                                                                                                          \
+            adareg_##NAME##_steps(v, h, count * L);                                                                    \
+            for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
+                double *r = cells + index[from + j] * stride;                                                          \
+                for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
+                    const double delta = es[l] * z[from + j] * h[j * L + l];                                           \
+                    r[l] -= delta;                                                                                     \
+                    r[L + l] = v[j * L + l];                                                                           \
+                    if (u)                                                                                             \
+                        r[2 * L + l] -= C * delta;                                                                     \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    ADAREG_UNUSED static void adareg_##NAME##_records(double *cells, ptrdiff_t stride, const int *index,               \
+                                                      const double *z, const double *s, const double *es, double C,    \
+                                                      int u, ptrdiff_t n, ptrdiff_t L)                                 \
+    {                                                                                                                  \
+        if (L == 1) {                                                                                                  \
+            const double s1[1] = {s[0]}, es1[1] = {es[0]};                                                             \
+            adareg_##NAME##_records_of(cells, stride, index, z, s1, es1, C, u, n, 1);                                  \
+        } else if (L == 2) {                                                                                           \
+            const double s2[2] = {s[0], s[1]}, es2[2] = {es[0], es[1]};                                                \
+            adareg_##NAME##_records_of(cells, stride, index, z, s2, es2, C, u, n, 2);                                  \
+        } else                                                                                                         \
+            for (ptrdiff_t j = 0; j < n; j++) {                                                                        \
+                double *r = cells + index[j] * stride;                                                                 \
+                adareg_##NAME##_descend(z + j, s, es, C, r + L, r, u ? r + 2 * L : NULL, 1, L);                        \
             }                                                                                                          \
     }
 

@@ -18,6 +18,19 @@ cdef extern from "_loops.h" nogil:
         double* x, double* u, Py_ssize_t n, Py_ssize_t L)
     void inverse_fourth_root_descend "adareg_inverse_fourth_root_descend"(const double* z, const double* s, const double* es, double C, double* G,
         double* x, double* u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_root_records "adareg_inverse_root_records"(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s,
+        const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_records "adareg_inverse_records"(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s,
+        const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_cube_root_records "adareg_inverse_cube_root_records"(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s,
+        const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_fourth_root_records "adareg_inverse_fourth_root_records"(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s,
+        const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L)
+    void record_dots "adareg_record_dots"(const double* cells, Py_ssize_t stride, const int* index, const double* z, double* m, double* a,
+                                          Py_ssize_t n, Py_ssize_t L)
+    void small_solve "adareg_small_solve"(const double* S, double prior, double* g, Py_ssize_t width)
 
 ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x, double* u,
                               Py_ssize_t n, Py_ssize_t L) noexcept nogil
+ctypedef void (*records_loop)(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s, const double* es,
+                              double C, int u, Py_ssize_t n, Py_ssize_t L) noexcept nogil

@@ -3,10 +3,13 @@ cdef class Loss:
     cdef readonly bint steep         # slopes grow without bound: a long step needs the curvature
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
+                          Py_ssize_t lanes) noexcept nogil
     cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
                          Py_ssize_t lanes) noexcept nogil
 
 
 cdef class PointLoss(Loss):
     cdef double point(self, double m, double y, double* slope) noexcept nogil
+    cdef double slope(self, double m, double y) noexcept nogil
     cdef double curvature(self, double m, double y) noexcept nogil

@@ -16,6 +16,11 @@ cdef class Loss:
                          Py_ssize_t lanes) noexcept nogil:
         return 0.0
 
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
+                          Py_ssize_t lanes) noexcept nogil:
+        """The slopes alone."""
+        self.evaluate(margins, target, slopes, lanes)
+
     cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
                          Py_ssize_t lanes) noexcept nogil:
         """d²ℓ/dm² of each lane."""
@@ -35,6 +40,18 @@ cdef class PointLoss(Loss):
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         return 0.0
+
+    cdef double slope(self, double m, double y) noexcept nogil:
+        """dℓ/dm alone."""
+        cdef double slope
+        self.point(m, y, &slope)
+        return slope
+
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
+                          Py_ssize_t lanes) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            slopes[l] = self.slope(margins[l], target[l])
 
     cdef double curvature(self, double m, double y) noexcept nogil:
         """d²ℓ/dm², 0 where it is linear."""
@@ -57,6 +74,9 @@ cdef class PointLoss(Loss):
 
 cdef class LogLoss(PointLoss):
     """log(1 + exp(−ym)), y = ±1, without overflow at either end."""
+
+    cdef double slope(self, double m, double y) noexcept nogil:
+        return -y / (1.0 + exp(y * m))
 
     cdef double curvature(self, double m, double y) noexcept nogil:
         cdef double e = exp(-fabs(m))

@@ -105,8 +105,10 @@ cdef class Newton(FullInverse):
                 self.curvatures[l] = self.lane_curvature(loss, l, margins[l], target[l])
         else:
             loss.curvatures(margins, target, &self.curvatures[0], self.setting.L)
-        self.steep = loss.steep
         return value
+
+    cdef void meet(self, Loss loss) noexcept nogil:
+        self.steep = loss.steep
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes

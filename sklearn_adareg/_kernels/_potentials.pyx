@@ -6,8 +6,9 @@ gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
 from libc.math cimport isfinite, pow
 
-from ._loops cimport (inverse_cube_root_descend, inverse_cube_root_steps, inverse_descend, inverse_fourth_root_descend,
-                     inverse_fourth_root_steps, inverse_root_descend, inverse_root_steps, inverse_steps)
+from ._loops cimport (inverse_cube_root_descend, inverse_cube_root_records, inverse_cube_root_steps, inverse_descend,
+                     inverse_fourth_root_descend, inverse_fourth_root_records, inverse_fourth_root_steps, inverse_records,
+                     inverse_root_descend, inverse_root_records, inverse_root_steps, inverse_steps)
 
 
 cdef class Potential:
@@ -21,7 +22,7 @@ cdef class AdaGrad(Potential):
     """Φ(H) = η² tr H⁻¹, so ψ(λ) = η λ^(−1/2)."""
 
     def __init__(self):
-        self.descend = inverse_root_descend
+        self.descend, self.records = inverse_root_descend, inverse_root_records
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         inverse_root_steps(lam, h, n)
@@ -32,7 +33,7 @@ cdef class OnlineNewton(Potential):
     """Φ(H) = −η log det H, so ψ(λ) = η / λ."""
 
     def __init__(self):
-        self.descend = inverse_descend
+        self.descend, self.records = inverse_descend, inverse_records
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         inverse_steps(lam, h, n)
@@ -45,11 +46,11 @@ cdef class PNorm(Potential):
     def __init__(self, double p):
         self.p = p
         if p == 1.0:
-            self.descend = inverse_root_descend
+            self.descend, self.records = inverse_root_descend, inverse_root_records
         elif p == 2.0:
-            self.descend = inverse_cube_root_descend
+            self.descend, self.records = inverse_cube_root_descend, inverse_cube_root_records
         elif p == 3.0:
-            self.descend = inverse_fourth_root_descend
+            self.descend, self.records = inverse_fourth_root_descend, inverse_fourth_root_records
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i

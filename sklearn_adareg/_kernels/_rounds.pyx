@@ -35,6 +35,7 @@ def run_rounds(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
     cdef double[::1] margins = np.empty(lanes)
     cdef double[::1] slopes = np.empty(lanes)
     structure.prepare(rows.widest)
+    structure.meet(loss)
     with nogil:
         play(rows, order, targets, weights, loss, structure, &margins[0], &slopes[0], tally)
     return tally

@@ -15,9 +15,7 @@ cdef class Stack:
     cdef double[::1] curvatures
     cdef double[::1] gradient
     cdef double[::1] center
-    cdef double[:, ::1] solve
 
     cdef void combine(self, const double* averages, const double* lasts) noexcept nogil
     cdef void learn(self, Py_ssize_t which, double t, double weight, const double* target) noexcept nogil
     cdef void keep(self) noexcept nogil
-    cdef void solve_for(self, Py_ssize_t which) noexcept nogil

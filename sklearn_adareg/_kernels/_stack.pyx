@@ -9,7 +9,9 @@ row was learnt from, so they are honest features. The prediction is M = v·f; af
 with v_1 = the average of the slowest. A combination of linear models is a linear model: the published weights are the same combination. Unlike a
 race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes.
 """
-from libc.math cimport fmax, sqrt
+from libc.math cimport fmax
+
+from ._loops cimport small_solve
 
 import numpy as np
 
@@ -35,7 +37,6 @@ cdef class Stack:
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.slopes, self.curvatures = np.empty(K), np.empty(K)
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
-        self.solve = np.empty((self.width, self.width))
         self.learning = True
 
     cdef void combine(self, const double* averages, const double* lasts) noexcept nogil:
@@ -81,27 +82,7 @@ cdef class Stack:
                     self.new_S[which, a, b] += h * self.f[which, a] * self.f[which, b]
         for a in range(width):
             self.gradient[a] *= weight
-        self.solve_for(which)
-
-    cdef void solve_for(self, Py_ssize_t which) noexcept nogil:
-        """new_v = v − (new_S + λI)⁻¹ gradient, by a Cholesky factor."""
-        cdef Py_ssize_t a, b, c
-        cdef Py_ssize_t width = self.width
-        cdef double total
-        for a in range(width):
-            for b in range(a + 1):
-                total = self.new_S[which, a, b] + (PRIOR if a == b else 0.0)
-                for c in range(b):
-                    total -= self.solve[a, c] * self.solve[b, c]
-                self.solve[a, b] = sqrt(total) if a == b else total / self.solve[b, b]
-        for a in range(width):
-            for c in range(a):
-                self.gradient[a] -= self.solve[a, c] * self.gradient[c]
-            self.gradient[a] /= self.solve[a, a]
-        for a in range(width - 1, -1, -1):
-            for c in range(a + 1, width):
-                self.gradient[a] -= self.solve[c, a] * self.gradient[c]
-            self.gradient[a] /= self.solve[a, a]
+        small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
         for a in range(width):
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
 

@@ -35,7 +35,7 @@ cdef class Structure:
     cdef const double* slopes    # ω ℓ' of the round under way, one a lane
     cdef double reach            # the longest step that a gradient of norm 1 can cause
     # online scaling: features in units of the largest seen, residuals in units of their root mean square
-    cdef double[::1] scale       # the largest |z_i| so far
+    cdef double[:] scale         # the largest |z_i| so far
     cdef double[::1] spread      # Σ ‖z̃‖² so far
     cdef double[::1] new_scale   # of the touched coordinates, with the row under way
     cdef double norm2            # ‖z̃‖² of that row
@@ -51,6 +51,7 @@ cdef class Structure:
     cdef double new_weight
     cdef int degree              # of the loss in the residual's unit
 
+    cdef void meet(self, Loss loss) noexcept nogil
     cdef void normalise(self, Row* row) noexcept nogil
     cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
     cdef double suffer_relative(self, Loss loss, const double* margins, const double* target, double weight,

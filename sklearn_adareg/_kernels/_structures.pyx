@@ -107,6 +107,10 @@ cdef class Structure:
             return self.in_raw_units(self.last_iterate())
         return self.in_raw_units(self.average())
 
+    cdef void meet(self, Loss loss) noexcept nogil:
+        """The loss of the rounds to come."""
+        pass
+
     cdef void normalise(self, Row* row) noexcept nogil:
         """The row in units of the largest values so far, its own among them; nothing is noted yet."""
         cdef Py_ssize_t i, j

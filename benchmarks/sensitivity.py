@@ -1,0 +1,113 @@
+"""How sharp are the choices behind "auto"? Mean shares of the defaults with one constant changed.
+
+``python benchmarks/sensitivity.py DATA_DIR`` prints the mean share of each task, one pass over raw
+rows as in ``quality.py``, for other row orders and for every constant of "auto" that Python holds.
+The constants are private: this program is the one place that may turn them.
+"""
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+from unittest.mock import patch
+
+import numpy as np
+from datasets import TASKS, Folder, add_folder_arguments, reference
+from learners import fit, ours
+from quality import working_on
+from threadpoolctl import threadpool_limits
+
+from sklearn_adareg import _parameters
+
+USUAL_ORDER = 1
+NEWTON, STACK, RATES = _parameters.NEWTON, _parameters.STACK, _parameters.STACK_RATES
+
+
+def stack_rates(*rates):
+    """The patch that gives the diagonal stack these step sizes."""
+    return {"STACK_RATES": {**RATES, "adagrad": rates}}
+
+
+# what is changed → the constants of _parameters, or the parameters, that change it
+CHANGES = {
+    "defaults": {},
+    **{f"row order {seed}": {"order": seed} for seed in range(2, 6)},
+    **{f"Newton: eta {eta}": {"NEWTON": {**NEWTON, "eta": eta}} for eta in (1.0, 1.5, 3.0, 4.0)},
+    **{
+        f"Newton: epsilon {epsilon}": {"NEWTON": {**NEWTON, "epsilon": epsilon}}
+        for epsilon in (0.125, 0.25, 1.0, 2.0)
+    },
+    **{
+        f"Newton: average {average}": {"NEWTON": {**NEWTON, "average": average}}
+        for average in (True, 2.0, 4.0, False)
+    },
+    "stack: eta 0.25, 2.5": stack_rates(0.25, 2.5),
+    "stack: eta 0.5, 2.5": stack_rates(0.5, 2.5),
+    "stack: eta 0.5, 8": stack_rates(0.5, 8.0),
+    "stack: eta 1, 10": stack_rates(1.0, 10.0),
+    **{
+        f"stack: epsilon {epsilon}": {"STACK": {**STACK, "epsilon": epsilon}}
+        for epsilon in (0.25, 0.5, 2.0, 4.0)
+    },
+    **{
+        f"stack: average {average}": {"STACK": {**STACK, "average": average}}
+        for average in (True, 2.0, False)
+    },
+    "one step size, not a stack: eta 0.5": {"params": {"structure": "diag", "eta": 0.5}},
+    "one step size, not a stack: eta 5": {"params": {"structure": "diag", "eta": 5.0}},
+    "full up to 64 features": {"FULL_UP_TO": 64},
+    "full up to 300 features": {"FULL_UP_TO": 300},
+    "diagonal throughout": {"params": {"structure": "diag"}},
+}
+
+
+def in_order(split, seed):
+    """The training rows in another order; seed 1 is the one that they have."""
+    if seed == USUAL_ORDER:
+        return split
+    usual = np.random.default_rng(USUAL_ORDER).permutation(len(split.y))
+    order = np.argsort(usual)[np.random.default_rng(seed).permutation(len(split.y))]
+    return replace(split, X=split.X[order], y=split.y[order])
+
+
+def mean_shares(splits, *, order=USUAL_ORDER, params=None, **constants):
+    """Mean and worst share of each task under a change."""
+    shares = {}
+    with ExitStack() as changed:
+        for name, value in constants.items():
+            changed.enter_context(patch.object(_parameters, name, value))
+        for split in splits:
+            settings = {"max_iter": 1, "shuffle": False, **(params or {})}
+            outcome = fit(
+                lambda task=split.task, settings=settings: ours(task, **settings),
+                in_order(split, order),
+                repeats=1,
+            )
+            shares.setdefault(split.task, []).append(reference(split).share(outcome.loss))
+    return {task: (np.mean(values), max(values)) for task, values in shares.items()}
+
+
+def main():
+    """Print a line a change."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_folder_arguments(parser)
+    parser.add_argument("--changes", metavar="TEXT", default="", help="only those that contain it")
+    args = parser.parse_args()
+    folder = Folder(args.folder, args.cache)
+    splits = []
+    for task in TASKS:
+        for name in folder.names(task):
+            working_on(f"{name}: reading")
+            splits.append(folder.split(name))
+    print(f"{'mean share (worst)':38}" + "".join(f"{task:>18}" for task in TASKS))
+    with threadpool_limits(limits=1):
+        for name, change in CHANGES.items():
+            if args.changes not in name:
+                continue
+            working_on(name)
+            found = mean_shares(splits, **change)
+            cells = (found.get(task, (np.nan, np.nan)) for task in TASKS)
+            print(f"{name:38}" + "".join(f"{m:10.3f} ({w:5.3f})" for m, w in cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()

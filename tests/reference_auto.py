@@ -1,0 +1,468 @@
+"""What Algorithm 1 becomes without tuning, in slow NumPy: online scaling, the stack, Newton steps.
+
+Like `reference.py`, whose losses, potentials and projections it takes, this imports nothing of the
+package and takes no short cut: whole matrices, every iterate stored, averages summed at the end.
+Lanes share nothing but the row, so a model of K weight vectors is a list of K lanes.
+"""
+
+import numpy as np
+from reference import LOSSES, POTENTIALS, preconditioner, project, prox
+
+DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
+    "squared_error": 2,
+    "huber": 2,
+    "squared_epsilon_insensitive": 2,
+    "absolute_error": 1,
+    "quantile": 1,
+    "epsilon_insensitive": 1,
+}
+PARAMETERS = {"huber_delta": 1.35, "quantile": 0.5, "insensitivity": 0.1}
+CURVATURES = {  # of the losses that have any; the others are piecewise linear
+    "log_loss": lambda m, y: np.exp(-np.logaddexp(0, m) - np.logaddexp(0, -m)),
+    "squared_hinge": lambda m, y: 2.0 * (y * m < 1),
+    "modified_huber": lambda m, y: 2.0 * (abs(y * m) < 1),
+    "squared_error": lambda m, y: 1.0,
+    "huber": lambda m, y: 1.0 * (abs(m - y) <= PARAMETERS["huber_delta"]),
+    "squared_epsilon_insensitive": lambda m, y: 2.0 * (abs(m - y) > PARAMETERS["insensitivity"]),
+    "poisson": lambda m, y: np.exp(m),
+}
+STEEP = tuple(name for name in CURVATURES if name != "log_loss")  # unbounded slopes
+
+
+def with_intercept(Z, fit_intercept):
+    return np.column_stack([Z, np.ones(len(Z))]) if fit_intercept else np.asarray(Z, dtype=float)
+
+
+def mean_of(iterates, average):
+    """Σ c_t x_t / Σ c_t over the iterates that predicted, c_t = t^γ."""
+    gamma = 0.0 if isinstance(average, bool) else average
+    c = np.arange(1.0, len(iterates) + 1) ** gamma
+    return np.tensordot(c, np.array(iterates), 1) / c.sum()
+
+
+class Residuals:
+    """Regression in units of its own: an offset, and the residuals' running root mean square ρ.
+
+    The offset is the first target, under a log link the log of the first positive one.
+    """
+
+    def __init__(self, loss, shifted):
+        self.loss, self.degree, self.shifted = loss, DEGREES.get(loss, 0), shifted
+        self.offset, self.started = 0.0, False
+        self.squares = self.weight = 0.0
+        self.rho = 1.0
+
+    def meet(self, y):
+        """Take the target's part in the offset."""
+        if self.shifted and not self.started and (self.degree or y > 0):
+            self.offset, self.started = (y if self.degree else np.log(y)), True
+
+    def suffer(self, margin, y, omega):
+        """Loss in its own unit; slope and curvature in units of ρ."""
+        if not self.degree:
+            m = margin if self.loss != "poisson" else self.offset + np.clip(margin, -15, 15)
+            curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(m, y)
+            return *LOSSES[self.loss](m, y, PARAMETERS), curvature
+        r = margin + self.offset - y
+        self.squares += omega * r**2
+        self.weight += omega
+        self.rho = np.sqrt(self.squares / self.weight) or 1.0
+        value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
+        curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r / self.rho, 0.0)
+        return value * self.rho**self.degree, slope, curvature
+
+    @property
+    def gradient_unit(self):
+        """ℓ' of the loss itself, over the slope in units of ρ."""
+        return self.rho if self.degree == 2 else 1.0
+
+
+class Scale:
+    """s_i = max |z_i| so far."""
+
+    def __init__(self, D):
+        self.s = np.zeros(D)
+
+    def take(self, z):
+        """The row in the new units, the growth κ, and the features seen for the first time."""
+        before, self.s = self.s, np.maximum(self.s, abs(z))
+        fresh = (before == 0) & (self.s > 0)
+        growth = np.where(before > 0, self.s / np.where(before > 0, before, 1), 1.0)
+        return z / self.units, growth, fresh
+
+    @property
+    def units(self):
+        return np.where(self.s > 0, self.s, 1.0)
+
+
+def carried(G, growth, epsilon):
+    """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal."""
+    return G / np.outer(growth, growth) + epsilon * np.diag(1 - growth**-2)
+
+
+# --- (A) numeric eta: Algorithm 1 in normalised coordinates ---------------------------------------
+
+
+class ScaledLane:
+    """One weight vector in normalised coordinates; domain and penalty in raw units."""
+
+    def __init__(self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio):
+        self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
+        self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
+        self.alpha, self.l1_ratio = np.where(np.arange(D) < d, alpha, 0.0), l1_ratio
+        self.composite = alpha > 0 and structure != "full"
+        self.G, self.theta, self.x = epsilon * np.eye(D), np.zeros(D), np.zeros(D)
+        self.last_touched = np.zeros(D, dtype=int)
+        self.predicting = []
+        self.H = None  # of the last round that moved, with the common factor and ρ in it
+
+    def psi_of_G(self):
+        return preconditioner(self.G, self.psi, self.structure, self.epsilon)
+
+    def change_units(self, growth, changed, rho):
+        """G to the new units; θ such that x keeps its value, x_1 being 0."""
+        before = self.psi_of_G()
+        self.G = carried(self.G, growth, self.epsilon)
+        if not self.dual or not changed:
+            return
+        if self.structure == "full":
+            self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
+        else:  # of the point before projection and prox
+            self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
+
+    def step(self, t, z, slope, units, factor, rho, gradient_unit):
+        """Steps 2 to 4; ``factor`` is the common one, ``z`` and x in normalised coordinates."""
+        if slope == 0 and not self.alpha.any():
+            return
+        g = slope * z
+        if self.structure == "full":
+            g = g + self.alpha * self.x / units**2 / gradient_unit
+        self.G = self.G + np.outer(g, g)
+        self.theta = self.theta + g
+        self.H = factor * rho * self.psi_of_G()
+        u = -self.H @ self.theta if self.dual else self.x - self.H @ g
+        # The common factor and ρ move every coordinate of −Hθ a little. Coordinates that the row
+        # does not touch wait for their turn, except where the whole point is worked out anyway.
+        touched = z != 0
+        if self.composite:
+            u = self.charged(u, t, units, gradient_unit)
+        if self.composite or (self.dual and self.structure == "diag" and self.domain in (None, "box", "nonnegative")):
+            u = np.where(touched, u, self.x)
+        self.last_touched[touched] = t
+        self.x = self.projected(u, units)
+
+    def projected(self, u, units):
+        return units * project(u / units, self.H / np.outer(units, units), self.domain, self.radius, self.d)
+
+    def charged(self, u, t, units, gradient_unit):
+        """The prox in raw units of the rounds not charged yet (all of them, in dual averaging)."""
+        rounds = t if self.dual else t - self.last_touched
+        h = np.diag(self.H) / units**2 / gradient_unit
+        return units * prox(u / units, h, self.alpha * rounds, self.l1_ratio)
+
+    def last_iterate(self, t, units, gradient_unit):
+        if not (self.composite and self.H is not None):
+            return self.x
+        u = -self.H @ self.theta if self.dual else self.x
+        return self.projected(self.charged(u, t, units, gradient_unit), units)
+
+
+def scaled_adareg(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    potential="adagrad",
+    structure="diag",
+    eta=1.0,
+    epsilon=1.0,
+    p=2.0,
+    update="mirror_descent",
+    domain=None,
+    radius=None,
+    alpha=0.0,
+    l1_ratio=0.0,
+    average=True,
+    fit_intercept=True,
+    sample_weight=None,
+):
+    """One pass under online scaling: (coef, intercept) in one vector, and the progressive loss."""
+    d = np.shape(Z)[1]
+    Z = with_intercept(Z, fit_intercept)
+    D = Z.shape[1]
+    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
+    psi = POTENTIALS[potential](eta, p)
+    lane = ScaledLane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio)
+    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    for row in np.flatnonzero(omega > 0):
+        t += 1
+        z, growth, fresh = scale.take(Z[row])
+        spread += z @ z
+        residuals.meet(y[row])
+        value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
+        total += omega[row] * value
+        lane.change_units(growth, (growth > 1).any() or fresh.any(), residuals.rho)
+        lane.predicting.append(lane.x)
+        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
+        unit = residuals.gradient_unit
+        lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
+    if average is False:
+        x = lane.last_iterate(t, scale.units, residuals.gradient_unit)
+    else:
+        x = mean_of(lane.predicting, average)
+    x = x / scale.units
+    x[d:] += residuals.offset
+    return x, total / omega.sum()
+
+
+# --- (B) eta="auto", a diagonal: a stack of two step sizes ----------------------------------------
+
+
+class StackLane:
+    """One step size of one weight vector: plain mirror descent with a diagonal H."""
+
+    def __init__(self, D, psi, structure, epsilon, residuals):
+        self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
+        self.x, self.G = np.zeros(D), epsilon * np.eye(D)
+        self.predicting = []
+
+    def average(self, gamma):
+        return mean_of(self.predicting, gamma) if self.predicting else np.zeros_like(self.x)
+
+    def step(self, z, slope, curvature, omega, factor, newtonian):
+        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ."""
+        entering = np.sqrt(omega) * slope if newtonian else omega * slope
+        self.G = self.G + entering**2 * np.outer(z, z)
+        H = factor * preconditioner(self.G, self.psi, self.structure, self.epsilon)
+        shorter = 1.0
+        if self.residuals.loss in STEEP:
+            shorter = 1 / (1 + omega * curvature * (z @ H @ z))
+        self.x = self.x - self.residuals.rho * shorter * omega * slope * (H @ z)
+
+
+class Combination:
+    """v of M = v·f, learnt by Newton steps with forgetting."""
+
+    def __init__(self, width):
+        self.v, self.S = np.eye(width)[0], np.zeros((width, width))
+
+    def learn(self, t, hessian, gradient):
+        self.S = self.S * (t / (t + 1)) ** 2 + hessian
+        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
+
+
+def softmax_of(margins):
+    p = np.exp(margins - margins.max())
+    return p / p.sum()
+
+
+def stacked(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    potential="adagrad",
+    structure="diag",
+    p=2.0,
+    epsilon=1.0,
+    average=1.0,
+    fit_intercept=True,
+    sample_weight=None,
+    n_classes=None,
+):
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    d = np.shape(Z)[1]
+    Z = with_intercept(Z, fit_intercept)
+    D, K = Z.shape[1], n_classes or 1
+    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
+    rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
+    shifted = loss in (*DEGREES, "poisson") and fit_intercept
+
+    def lane(eta):
+        psi = POTENTIALS[potential](eta, p)
+        return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted))
+
+    lanes = [[lane(eta) for eta in rates] for _ in range(K)]
+    own = Residuals(loss, shifted)  # of the combined margin
+    stack = Combination(4 if average is not False else 2)
+    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    for row in np.flatnonzero(omega > 0):
+        t, w = t + 1, omega[row]
+        z, growth, _ = scale.take(Z[row])
+        spread += z @ z
+        factor = np.sqrt(t / spread)
+        for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
+            one.meet(y[row])
+        lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
+        f = lasts
+        if average is not False:
+            averages = [[lane.average(average) @ z for lane in vector] for vector in lanes]
+            f = np.hstack([averages, lasts])
+        M = f @ stack.v
+        if n_classes:
+            label = int(y[row])
+            hit = np.eye(K)[label]
+            probabilities = softmax_of(M)
+            value = -np.log(probabilities[label])
+            b = (probabilities - hit) @ f
+            centred = f - probabilities @ f
+            excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
+            hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
+            stack.learn(t, w * hessian, w * b)
+            slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
+            curvatures = np.zeros((K, 2))
+        else:
+            value, g, h = own.suffer(M[0], y[row], w)
+            h = max(h, g**2) / own.rho**2
+            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0])
+            answers = [
+                lane.residuals.suffer(m, y[row], w) for lane, m in zip(lanes[0], lasts[0], strict=True)
+            ]
+            slopes = np.array([[slope for _, slope, _ in answers]])
+            curvatures = np.array([[curvature for _, _, curvature in answers]])
+        total += w * value
+        for k, vector in enumerate(lanes):
+            for r, lane in enumerate(vector):
+                lane.predicting.append(lane.x)
+                lane.G = carried(lane.G, growth, epsilon)
+                lane.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons")
+    weights = []
+    for vector in lanes:
+        candidates = [lane.x for lane in vector]
+        if average is not False:
+            candidates = [lane.average(average) for lane in vector] + candidates
+        weights.append(stack.v @ np.array(candidates) / scale.units)
+    weights = np.array(weights)
+    weights[:, d:] += own.offset
+    return weights, total / omega.sum()
+
+
+# --- (C) eta="auto", full ONS: Newton steps -------------------------------------------------------
+
+
+class NewtonLane:
+    """One weight vector on centred rows, in raw units; P is the inverse of G."""
+
+    def __init__(self, D, d, ridge_of_intercept):
+        self.x, self.mean = np.zeros(D), np.zeros(D)
+        self.P = np.zeros((D, D))
+        self.P[d:, d:] = 1 / ridge_of_intercept
+
+    def move_centre(self, i, by):
+        """z_i is now measured from c_i + by: in the intercept's row and column, x and mean alike."""
+        T = np.eye(len(self.x))
+        T[-1, i] = by
+        self.P = T @ self.P @ T.T
+        self.x, self.mean = T @ self.x, T @ self.mean
+
+    def raise_ridge(self, i, by):
+        """A pseudo-row e_i of weight ``by`` and target 0."""
+        column = self.P[i] / (1 + by * self.P[i, i])
+        self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
+        self.P = self.P - by * np.outer(column, self.P[i])
+
+    def step(self, z, slope, curvature, omega, eta, steep):
+        u, square = self.P @ z, slope**2
+        q = z @ u
+        w = curvature if steep and curvature > 0 else (square + curvature) / 2
+        entering = w
+        if not steep and curvature > 0:
+            entering = (min(square, 1000 * curvature) + curvature) / 2
+        entering *= omega
+        self.P = self.P - entering / (1 + entering * q) * np.outer(u, u)
+        return -eta * omega * slope / (1 + omega * (w + eta * curvature) * q) * u
+
+
+class Columns:
+    """What a feature is measured from and what its ridge is, from the rows in which it is not 0."""
+
+    def __init__(self, d, centring):
+        self.centre, self.ridge = np.zeros(d), np.zeros(d)
+        self.never_zero = np.full(d, centring)
+        self.values = [[] for _ in range(d)]
+        self.biggest = np.zeros(d)
+
+    def take(self, z, lanes, epsilon):
+        for i, value in enumerate(z):
+            if value == 0:
+                self.never_zero[i] = False
+            else:
+                self.values[i].append(value)
+            centre = self.nearest_to_zero(i)
+            if centre != self.centre[i]:
+                for lane in lanes:
+                    lane.move_centre(i, centre - self.centre[i])
+                self.centre[i] = centre
+        for i, value in enumerate(z):
+            if value not in (0, self.centre[i]):
+                self.renew_ridge(i, value, lanes, epsilon)
+        return np.where(z != 0, z - self.centre, 0.0)
+
+    def nearest_to_zero(self, i):
+        values = self.values[i]
+        if not self.never_zero[i] or min(values) < 0 < max(values):
+            self.never_zero[i] = False
+            return 0.0
+        return min(values, key=abs)
+
+    def renew_ridge(self, i, value, lanes, epsilon):
+        """ε times root mean square times largest, renewed when that has grown by 1.2²."""
+        values = np.array(self.values[i]) - self.centre[i]
+        self.biggest[i] = max(self.biggest[i], abs(value - self.centre[i]))
+        square = np.sqrt(np.mean(values**2)) * self.biggest[i]
+        if square <= 1.2**2 * self.ridge[i]:
+            return
+        for lane in lanes:
+            if self.ridge[i] == 0:
+                lane.P[i, i] = 1 / (epsilon * square)
+            else:
+                lane.raise_ridge(i, epsilon * (square - self.ridge[i]))
+        self.ridge[i] = square
+
+
+def newton(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    eta=2.0,
+    epsilon=0.5,
+    average=10.0,
+    fit_intercept=True,
+    sample_weight=None,
+    n_classes=None,
+):
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    Z = np.asarray(Z, dtype=float)
+    d = Z.shape[1]
+    D, K = d + fit_intercept, n_classes or 1
+    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
+    gamma = 0.0 if isinstance(average, bool) else average
+    lanes = [NewtonLane(D, d, ridge_of_intercept=0.1) for _ in range(K)]
+    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    columns = Columns(d, centring=fit_intercept)
+    t, C, total = 0, 0.0, 0.0
+    for row in np.flatnonzero(omega > 0):
+        t, w = t + 1, omega[row]
+        C += t**gamma
+        residuals.meet(y[row])
+        seen = np.append(Z[row] - columns.centre, 1.0)[:D]  # centres and ridges as they were
+        margins = np.array([lane.x @ seen for lane in lanes])
+        if n_classes:
+            p, hit = softmax_of(margins), np.eye(K)[int(y[row])]
+            value, slopes, curvatures = -np.log(p @ hit), p - hit, p * (1 - p)
+        else:
+            value, slope, curvature = residuals.suffer(margins[0], y[row], w)
+            slopes, curvatures = [slope], [curvature]
+        total += w * value
+        z = np.append(columns.take(Z[row], lanes, epsilon), 1.0)[:D]
+        for lane, slope, curvature in zip(lanes, slopes, curvatures, strict=True):
+            lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if np.any(slopes):
+                step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
+                lane.x = lane.x + residuals.rho * step
+    weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
+    if fit_intercept:
+        weights[:, d] += residuals.offset - weights[:, :d] @ columns.centre
+    return weights, total / omega.sum()
