@@ -50,8 +50,7 @@ def stream_and_new_rows(seed):
 
 def learn(class_weight, X, y, X_new, y_new):
     """All scores on the new rows after each chunk of the stream, (chunks, scores)."""
-    # AdaGrad's steps have no unit of weight; those of ONS get shorter as weights get larger.
-    model = AdaRegClassifier("adagrad", "diag", class_weight=class_weight)
+    model = AdaRegClassifier(class_weight=class_weight)
     scores = []
     for start in range(0, ROUNDS, CHUNK):
         chunk = slice(start, start + CHUNK)

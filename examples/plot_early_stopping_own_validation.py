@@ -3,7 +3,7 @@ Early stopping with your own validation set
 ===========================================
 
 All products of two measurements of the diabetes data that ships with scikit-learn are more features
-than its few patients can teach: after a few passes the training loss still falls while the
+than its few patients can teach: pass after pass the training loss still falls, while the
 predictions for new patients get worse. ``early_stopping=True`` stops the passes and keeps the best
 model, and ``fit(..., X_val=..., y_val=...)`` says by which rows.
 
@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from sklearn_adareg import AdaRegRegressor
 
@@ -38,12 +38,11 @@ def three_parts(seed):
     X_val, X_test, y_val, y_test = train_test_split(
         X_rest, y_rest, test_size=0.5, random_state=seed
     )
-    prepare = make_pipeline(
-        StandardScaler(), PolynomialFeatures(2, include_bias=False), MaxAbsScaler()
-    ).fit(X_train)
-    mean, spread = y_train.mean(), y_train.std()
+    # Centred first, or the products would be copies of their factors; units do not matter.
+    prepare = make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False))
+    prepare.fit(X_train)
     return [
-        (prepare.transform(rows), (targets - mean) / spread)
+        (prepare.transform(rows), targets)
         for rows, targets in ((X_train, y_train), (X_val, y_val), (X_test, y_test))
     ]
 

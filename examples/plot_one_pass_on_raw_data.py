@@ -55,7 +55,9 @@ class VowpalWabbit:
 
         self.classes = classes
         several = f"--oaa {len(classes)} --probabilities" if len(classes) > 2 else "--link logistic"
-        self.model = Workspace("--quiet " + f"--loss_function logistic {several}" * (len(classes) > 0))
+        self.model = Workspace(
+            "--quiet " + f"--loss_function logistic {several}" * (len(classes) > 0)
+        )
 
     def partial_fit(self, X, y):
         labels = y if not len(self.classes) else 1 + np.searchsorted(self.classes, y)
@@ -67,7 +69,9 @@ class VowpalWabbit:
         predicted = np.array([self.model.predict(self._line(row)) for row in X])
         if len(self.classes) == 2:
             return np.column_stack([1 - predicted, predicted])
-        return predicted / predicted.sum(axis=1, keepdims=True) if predicted.ndim == 2 else predicted
+        return (
+            predicted / predicted.sum(axis=1, keepdims=True) if predicted.ndim == 2 else predicted
+        )
 
     @staticmethod
     def _line(row):

@@ -94,8 +94,7 @@ cdef class Coordinatewise(Structure):
             self.workspace = np.empty(6 * max(size, 1))
         size = self.workspace.shape[0] // 6
         self.hb, self.nb = &self.workspace[0], &self.workspace[size]
-        if self.setting.scaled and (self.new_scale is None or self.new_scale.shape[0] < widest):
-            self.new_scale = np.empty(max(widest, 1))
+        self.room_for_units(widest)
 
     def field(self, name):
         """A view of one number of every coordinate, (L, D)."""
@@ -244,12 +243,13 @@ cdef class Coordinatewise(Structure):
 
     cdef void grow(self, Row* row) noexcept nogil:
         """Carry G over to larger units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""
-        cdef Py_ssize_t j, l, i, e
+        cdef Py_ssize_t j, k, l, i, e
         cdef Py_ssize_t L = self.setting.L
         cdef double shrink, grown
-        for j in range(row.n):
+        for k in range(self.grew):
+            j = self.grown[k]
             i = row.index[j] if row.index != NULL else j
-            if self.scale[i] == 0.0 or self.scale[i] == self.new_scale[j]:
+            if self.scale[i] == 0.0:                     # first sight sets the unit and leaves G
                 continue
             shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
             for l in range(L):
@@ -260,12 +260,13 @@ cdef class Coordinatewise(Structure):
 
     cdef void grow_records(self, Row* row) noexcept nogil:
         """The same for G where it lies."""
-        cdef Py_ssize_t j, l, i
+        cdef Py_ssize_t j, k, l, i
         cdef double shrink
         cdef double* G
-        for j in range(row.n):
+        for k in range(self.grew):
+            j = self.grown[k]
             i = row.index[j]
-            if self.scale[i] == 0.0 or self.scale[i] == self.new_scale[j]:
+            if self.scale[i] == 0.0:
                 continue
             shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
             G = self.G + i * self.stride

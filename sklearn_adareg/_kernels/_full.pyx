@@ -62,8 +62,7 @@ cdef class Full(Structure):
 
     def prepare(self, Py_ssize_t widest):
         """Make room for rows that touch up to ``widest`` coordinates."""
-        if self.setting.scaled and (self.new_scale is None or self.new_scale.shape[0] < widest):
-            self.new_scale = np.empty(max(widest, 1))
+        self.room_for_units(widest)
 
     def field(self, name):
         """One number of every coordinate, (L, D)."""
@@ -113,14 +112,13 @@ cdef class Full(Structure):
 
     cdef void take_units(self, Row* row) noexcept nogil:
         """Carry the matrices over to the units of this row, and note them."""
-        cdef Py_ssize_t i, j, l
+        cdef Py_ssize_t i, j, k, l
         cdef Py_ssize_t D = self.setting.D
-        if not self.grew:
+        if self.grew == 0:
             return
-        for j in range(row.n):
+        for k in range(self.grew):
+            j = self.grown[k]
             i = row.index[j] if row.index != NULL else j
-            if self.new_scale[j] == self.scale[i]:
-                continue
             if self.scale[i] > 0.0:
                 for l in range(self.setting.L):
                     self.carry(l, i, self.new_scale[j] / self.scale[i])

@@ -18,7 +18,7 @@ cdef class Isotropic(Coordinatewise):
     """One step size, from the mean of the squared gradients' sums."""
 
     cdef double[::1] trace       # tr G_t, one a lane
-    cdef double[::1] grown       # the same with the gradient of the round under way
+    cdef double[::1] trace_now   # the same with the gradient of the round under way
     cdef double[::1] level       # its mean
     cdef double[::1] h           # ψ(level)/η
 
@@ -36,31 +36,31 @@ cdef class Isotropic(Coordinatewise):
         self.moves_all = setting.dual and setting.ridge == 0.0 and setting.lasso == 0.0
         super().__init__(setting, potential, domain, arrays)
         self.trace = arrays["trace"]
-        self.grown, self.level, self.h = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+        self.trace_now, self.level, self.h = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
         self.take_slopes(slopes)
         for l in range(self.setting.L):
-            self.grown[l] = self.trace[l]
+            self.trace_now[l] = self.trace[l]
         if self.setting.scaled:
             if self.grew:
                 self.grow(row)
             square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
-            self.grown[l] += self.entering[l] * self.entering[l] * row.norm2
-            self.level[l] = self.grown[l] / self.setting.D
+            self.trace_now[l] += self.entering[l] * self.entering[l] * row.norm2
+            self.level[l] = self.trace_now[l] / self.setting.D
 
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
-        self.grown[lane] += grown - self.Gb[e]      # θ stays: h is common, and x = −hθ keeps its value until the next step
+        self.trace_now[lane] += grown - self.Gb[e]      # θ stays: h is common, and x = −hθ keeps its value until the next step
 
     cdef void rest(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            self.grown[l] = self.trace[l]
+            self.trace_now[l] = self.trace[l]
         Coordinatewise.rest(self, row)
         for l in range(self.setting.L):
-            self.trace[l] = self.grown[l]
+            self.trace[l] = self.trace_now[l]
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t j, l
@@ -68,7 +68,7 @@ cdef class Isotropic(Coordinatewise):
         if self.potential.steps(&self.level[0], &self.h[0], L) != 0:
             return -1
         for l in range(L):
-            self.trace[l] = self.grown[l]
+            self.trace[l] = self.trace_now[l]
         if not self.plain:
             for j in range(row.n):
                 for l in range(L):

@@ -8,9 +8,11 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define ADAREG_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), unused))
+#define ADAREG_CLONES __attribute__((target_clones("default", "arch=x86-64-v3"), unused))
 #elif defined(__GNUC__)
 #define ADAREG_CLONES __attribute__((unused))
 #else
@@ -156,32 +158,55 @@ ADAREG_UNUSED static void adareg_record_dots(const double *cells, ptrdiff_t stri
     }
 }
 
-/* w = (S + prior·I)⁻¹ g by a Cholesky factor, in place of g; S is width × width, width ≤ 8. */
-ADAREG_UNUSED static void adareg_small_solve(const double *S, double prior, double *g, ptrdiff_t width)
+/* g ← (S + prior·I)⁻¹ g by S + prior·I = L D Lᵀ; S is width × width, width ≤ 8. */
+ADAREG_INLINE void adareg_small_solve_of(const double *S, double prior, double *g, const ptrdiff_t width)
 {
-    double F[8][8];
+    double F[8][8], inverse[8];
     for (ptrdiff_t a = 0; a < width; a++) {
+        double pivot = S[a * width + a] + prior;
         for (ptrdiff_t b = 0; b < a; b++) {
             double total = S[a * width + b];
             for (ptrdiff_t c = 0; c < b; c++)
-                total -= F[a][c] * F[b][c];
-            F[a][b] = total * F[b][b];
+                total -= F[a][c] * F[b][c] * inverse[c];
+            F[a][b] = total; /* L_ab D_b */
         }
-        double total = S[a * width + a] + prior;
         for (ptrdiff_t c = 0; c < a; c++)
-            total -= F[a][c] * F[a][c];
-        F[a][a] = 1.0 / sqrt(total); /* the diagonal is kept inverted */
+            pivot -= F[a][c] * F[a][c] * inverse[c];
+        inverse[a] = 1.0 / pivot;
     }
-    for (ptrdiff_t a = 0; a < width; a++) {
+    for (ptrdiff_t a = 0; a < width; a++)
         for (ptrdiff_t c = 0; c < a; c++)
-            g[a] -= F[a][c] * g[c];
-        g[a] *= F[a][a];
-    }
+            g[a] -= F[a][c] * inverse[c] * g[c];
     for (ptrdiff_t a = width - 1; a >= 0; a--) {
+        double total = g[a];
         for (ptrdiff_t c = a + 1; c < width; c++)
-            g[a] -= F[c][a] * g[c];
-        g[a] *= F[a][a];
+            total -= F[c][a] * g[c];
+        g[a] = total * inverse[a];
     }
+}
+
+ADAREG_UNUSED static void adareg_small_solve(const double *S, double prior, double *g, ptrdiff_t width)
+{
+    if (width == 4)
+        adareg_small_solve_of(S, prior, g, 4);
+    else
+        adareg_small_solve_of(S, prior, g, width);
+}
+
+/* T = fade·S + h f fᵀ */
+ADAREG_INLINE void adareg_fade_in_of(const double *S, double fade, double h, adareg_in f, adareg_out T, const ptrdiff_t width)
+{
+    for (ptrdiff_t a = 0; a < width; a++)
+        for (ptrdiff_t b = 0; b < width; b++)
+            T[a * width + b] = fade * S[a * width + b] + h * f[a] * f[b];
+}
+
+ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h, const double *f, double *T, ptrdiff_t width)
+{
+    if (width == 4)
+        adareg_fade_in_of(S, fade, h, f, T, 4);
+    else
+        adareg_fade_in_of(S, fade, h, f, T, width);
 }
 
 /* For a ψ/η given as an expression in v: NAME_steps is h = ψ(λ)/η; NAME_descend is a whole diagonal round,
@@ -263,7 +288,23 @@ ADAREG_UNUSED static void adareg_small_solve(const double *S, double prior, doub
             }                                                                                                          \
     }
 
-ADAREG_POTENTIAL(inverse_root, 1.0 / sqrt(v))
+/* 1/√v to a few units in the last place without the divider, which would take most of a round: a guess from the exponent's bits, then four
+   Newton steps, each of which doubles the digits. v is finite and at least ε > 0. */
+ADAREG_INLINE double adareg_inverse_sqrt(double v)
+{
+    uint64_t bits;
+    double y;
+    memcpy(&bits, &v, sizeof bits);
+    bits = UINT64_C(0x5FE6EB50C7B537A9) - (bits >> 1);
+    memcpy(&y, &bits, sizeof y);
+    const double half = 0.5 * v;
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    y = y * (1.5 - half * y * y);
+    return y * (1.5 - half * y * y);
+}
+
+ADAREG_POTENTIAL(inverse_root, adareg_inverse_sqrt(v))
 ADAREG_POTENTIAL(inverse, 1.0 / v)
 ADAREG_POTENTIAL(inverse_cube_root, 1.0 / cbrt(v))
 ADAREG_POTENTIAL(inverse_fourth_root, 1.0 / sqrt(sqrt(v)))

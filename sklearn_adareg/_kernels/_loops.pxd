@@ -28,6 +28,7 @@ cdef extern from "_loops.h" nogil:
         const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L)
     void record_dots "adareg_record_dots"(const double* cells, Py_ssize_t stride, const int* index, const double* z, double* m, double* a,
                                           Py_ssize_t n, Py_ssize_t L)
+    void fade_in "adareg_fade_in"(const double* S, double fade, double h, const double* f, double* T, Py_ssize_t width)
     void small_solve "adareg_small_solve"(const double* S, double prior, double* g, Py_ssize_t width)
 
 ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x, double* u,

@@ -10,8 +10,9 @@ with v_1 = the average of the slowest. A combination of linear models is a linea
 race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes.
 """
 from libc.math cimport fmax
+from libc.string cimport memcpy
 
-from ._loops cimport small_solve
+from ._loops cimport fade_in, small_solve
 
 import numpy as np
 
@@ -58,10 +59,8 @@ cdef class Stack:
         cdef Py_ssize_t width = self.width
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double h, excess
-        for a in range(width):
-            for b in range(width):
-                self.new_S[which, a, b] = self.S[which, a, b] * fade
         if self.joint and self.K > 1:            # softmax: slopes are p minus the indicator
+            fade_in(&self.S[which, 0, 0], fade, 0.0, &self.f[which, 0], &self.new_S[which, 0, 0], width)
             for a in range(width):
                 self.gradient[a], self.center[a] = 0.0, 0.0
                 for k in range(self.K):
@@ -76,10 +75,9 @@ cdef class Stack:
                     self.new_S[which, a, b] += excess * self.gradient[a] * self.gradient[b]
         else:
             h = weight * fmax(self.curvatures[which], self.slopes[which] * self.slopes[which])
+            fade_in(&self.S[which, 0, 0], fade, h, &self.f[which, 0], &self.new_S[which, 0, 0], width)
             for a in range(width):
                 self.gradient[a] = self.slopes[which] * self.f[which, a]
-                for b in range(width):
-                    self.new_S[which, a, b] += h * self.f[which, a] * self.f[which, b]
         for a in range(width):
             self.gradient[a] *= weight
         small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
@@ -87,14 +85,10 @@ cdef class Stack:
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
 
     cdef void keep(self) noexcept nogil:
-        cdef Py_ssize_t i, a, b
         if not self.learning:
             return
-        for i in range(self.v.shape[0]):
-            for a in range(self.width):
-                self.v[i, a] = self.new_v[i, a]
-                for b in range(self.width):
-                    self.S[i, a, b] = self.new_S[i, a, b]
+        memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
+        memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
 
     def published(self, averages, lasts):
         """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""

@@ -39,7 +39,8 @@ cdef class Structure:
     cdef double[::1] spread      # Σ ‖z̃‖² so far
     cdef double[::1] new_scale   # of the touched coordinates, with the row under way
     cdef double norm2            # ‖z̃‖² of that row
-    cdef bint grew               # some scale does grow in this round
+    cdef Py_ssize_t grew         # how many scales grow in this round
+    cdef Py_ssize_t[::1] grown   # and which of the row's coordinates they belong to
     cdef double[::1] offset      # what margins start from, one a weight vector
     cdef double[::1] started     # whether the offset is known
     cdef double[::1] new_offset
@@ -51,6 +52,7 @@ cdef class Structure:
     cdef double new_weight
     cdef int degree              # of the loss in the residual's unit
 
+    cdef void room_for_units(self, Py_ssize_t widest)
     cdef void meet(self, Loss loss) noexcept nogil
     cdef void normalise(self, Row* row) noexcept nogil
     cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil

@@ -47,7 +47,14 @@ cdef class Clock:
 
     cdef void strike(self) noexcept nogil:
         self.t = self.now[0] + 1.0
-        self.c = 1.0 if self.gamma == 0.0 else pow(self.t, self.gamma)
+        if self.gamma == 0.0:
+            self.c = 1.0
+        elif self.gamma == 1.0:
+            self.c = self.t
+        elif self.gamma == 2.0:
+            self.c = self.t * self.t
+        else:
+            self.c = pow(self.t, self.gamma)
         self.C = self.now[1] + self.c
 
     cdef void keep(self) noexcept nogil:
@@ -107,6 +114,11 @@ cdef class Structure:
             return self.in_raw_units(self.last_iterate())
         return self.in_raw_units(self.average())
 
+    cdef void room_for_units(self, Py_ssize_t widest):
+        """Make room for rows that touch up to ``widest`` coordinates."""
+        if self.setting.scaled and (self.new_scale is None or self.new_scale.shape[0] < widest):
+            self.new_scale, self.grown = np.empty(max(widest, 1)), np.empty(max(widest, 1), dtype=np.intp)
+
     cdef void meet(self, Loss loss) noexcept nogil:
         """The loss of the rounds to come."""
         pass
@@ -115,14 +127,15 @@ cdef class Structure:
         """The row in units of the largest values so far, its own among them; nothing is noted yet."""
         cdef Py_ssize_t i, j
         cdef double size
-        self.grew = False
+        self.grew = 0
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
             size = fabs(row.z[j])
             self.new_scale[j] = self.scale[i]
             if size > self.scale[i]:
                 self.new_scale[j] = size
-                self.grew = True
+                self.grown[self.grew] = j
+                self.grew += 1
             if size > 0.0:
                 row.z[j] /= self.new_scale[j]
         row.norm2 = dot(row.z, row.z, row.n)
@@ -192,10 +205,10 @@ cdef class Structure:
         cdef Py_ssize_t i, j, l
         if self.setting.scaled:
             self.spread[0] += self.norm2
-            if self.grew:
-                for j in range(row.n):
-                    i = row.index[j] if row.index != NULL else j
-                    self.scale[i] = self.new_scale[j]
+            for l in range(self.grew):
+                j = self.grown[l]
+                i = row.index[j] if row.index != NULL else j
+                self.scale[i] = self.new_scale[j]
         if self.setting.shifted:
             for l in range(self.setting.K):
                 self.offset[l], self.started[l] = self.new_offset[l], self.new_started[l]

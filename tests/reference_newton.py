@@ -1,0 +1,134 @@
+"""Newton steps in units of their own, in slow NumPy: eta="auto" where the structure is full.
+
+Values of a column are kept, so that centre and ridge are worked out from their definitions.
+"""
+
+import numpy as np
+from reference_auto import DEGREES, STEEP, Residuals, softmax_of
+
+
+class NewtonLane:
+    """One weight vector on centred rows, in raw units; P is the inverse of G."""
+
+    def __init__(self, D, d, ridge_of_intercept):
+        self.x, self.mean = np.zeros(D), np.zeros(D)
+        self.P = np.zeros((D, D))
+        self.P[d:, d:] = 1 / ridge_of_intercept
+
+    def move_centre(self, i, by):
+        """z_i is now measured from c_i + by; the intercept makes up for it."""
+        T = np.eye(len(self.x))
+        T[-1, i] = by
+        self.P = T @ self.P @ T.T
+        self.x, self.mean = T @ self.x, T @ self.mean
+
+    def raise_ridge(self, i, by):
+        """A pseudo-row e_i of weight ``by`` and target 0."""
+        column = self.P[i] / (1 + by * self.P[i, i])
+        self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
+        self.P = self.P - by * np.outer(column, self.P[i])
+
+    def step(self, z, slope, curvature, omega, eta, steep):
+        u, square = self.P @ z, slope**2
+        q = z @ u
+        w = curvature if steep and curvature > 0 else (square + curvature) / 2
+        entering = w
+        if not steep and curvature > 0:
+            entering = (min(square, 1000 * curvature) + curvature) / 2
+        entering *= omega
+        self.P = self.P - entering / (1 + entering * q) * np.outer(u, u)
+        return -eta * omega * slope / (1 + omega * (w + eta * curvature) * q) * u
+
+
+class Columns:
+    """What a feature is measured from and what its ridge is, from the rows in which it is not 0."""
+
+    def __init__(self, d, centring):
+        self.centre, self.ridge = np.zeros(d), np.zeros(d)
+        self.never_zero = np.full(d, centring)
+        self.values = [[] for _ in range(d)]
+        self.biggest = np.zeros(d)
+
+    def take(self, z, lanes, epsilon):
+        for i, value in enumerate(z):
+            if value == 0:
+                self.never_zero[i] = False
+            else:
+                self.values[i].append(value)
+            centre = self.nearest_to_zero(i)
+            if centre != self.centre[i]:
+                for lane in lanes:
+                    lane.move_centre(i, centre - self.centre[i])
+                self.centre[i] = centre
+        for i, value in enumerate(z):
+            if value not in (0, self.centre[i]):
+                self.renew_ridge(i, value, lanes, epsilon)
+        return np.where(z != 0, z - self.centre, 0.0)
+
+    def nearest_to_zero(self, i):
+        values = self.values[i]
+        if not self.never_zero[i] or min(values) < 0 < max(values):
+            self.never_zero[i] = False
+            return 0.0
+        return min(values, key=abs)
+
+    def renew_ridge(self, i, value, lanes, epsilon):
+        """ε times root mean square times largest, renewed when that has grown by 1.2²."""
+        values = np.array(self.values[i]) - self.centre[i]
+        self.biggest[i] = max(self.biggest[i], abs(value - self.centre[i]))
+        square = np.sqrt(np.mean(values**2)) * self.biggest[i]
+        if square <= 1.2**2 * self.ridge[i]:
+            return
+        for lane in lanes:
+            if self.ridge[i] == 0:
+                lane.P[i, i] = 1 / (epsilon * square)
+            else:
+                lane.raise_ridge(i, epsilon * (square - self.ridge[i]))
+        self.ridge[i] = square
+
+
+def newton(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    eta=2.0,
+    epsilon=0.5,
+    average=10.0,
+    fit_intercept=True,
+    sample_weight=None,
+    n_classes=None,
+):
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    Z = np.asarray(Z, dtype=float)
+    d = Z.shape[1]
+    D, K = d + fit_intercept, n_classes or 1
+    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
+    gamma = 0.0 if isinstance(average, bool) else average
+    lanes = [NewtonLane(D, d, ridge_of_intercept=0.1) for _ in range(K)]
+    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    columns = Columns(d, centring=fit_intercept)
+    t, C, total = 0, 0.0, 0.0
+    for row in np.flatnonzero(omega > 0):
+        t, w = t + 1, omega[row]
+        C += t**gamma
+        residuals.meet(y[row])
+        seen = np.append(Z[row] - columns.centre, 1.0)[:D]  # centres and ridges as they were
+        margins = np.array([lane.x @ seen for lane in lanes])
+        if n_classes:
+            p, hit = softmax_of(margins), np.eye(K)[int(y[row])]
+            value, slopes, curvatures = -np.log(p @ hit), p - hit, p * (1 - p)
+        else:
+            value, slope, curvature = residuals.suffer(margins[0], y[row], w)
+            slopes, curvatures = [slope], [curvature]
+        total += w * value
+        z = np.append(columns.take(Z[row], lanes, epsilon), 1.0)[:D]
+        for lane, slope, curvature in zip(lanes, slopes, curvatures, strict=True):
+            lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if np.any(slopes):
+                step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
+                lane.x = lane.x + residuals.rho * step
+    weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
+    if fit_intercept:
+        weights[:, d] += residuals.offset - weights[:, :d] @ columns.centre
+    return weights, total / omega.sum()

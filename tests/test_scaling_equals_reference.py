@@ -1,0 +1,227 @@
+"""Online scaling, the stack and Newton steps are what their slow references say."""
+
+import itertools
+
+import numpy as np
+import pytest
+from reference_auto import scaled_adareg, stacked
+from reference_newton import newton
+from scipy import sparse
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
+
+POTENTIALS = list(_registry.POTENTIALS)
+STRUCTURES = list(_registry.STRUCTURES)
+LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
+DIAGONALS = ("diag", "iso")
+RADIUS = 0.3
+
+
+def rows(seed=0, n=60):
+    """Columns with zeros, one that grows, one never zero, one first seen late; and weights."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 4)) * [1.0, 3.0, 0.3, 5.0]
+    Z[:, [0, 1, 3]] *= rng.random((n, 3)) < 0.6
+    Z[n // 2 :, 0] *= 8
+    Z[:, 2] += 3
+    Z[: n // 3, 3] = 0
+    score = (
+        (Z - [0, 0, 3, 0]) / [8, 3, 0.3, 5] @ rng.normal(size=4) + 0.5 * rng.normal(size=n) + 0.3
+    )
+    weight = rng.integers(0, 4, size=n) / 2.0
+    return Z, score, weight
+
+
+def target(loss, score):
+    if loss == "softmax":
+        return np.digitize(score, [-0.5, 0.7])
+    if loss in _registry.CLASSIFICATION_LOSSES:
+        return np.where(score > 0, 1.0, -1.0)
+    return np.round(np.abs(score)) if loss == "poisson" else score
+
+
+def estimator(loss, **params):
+    cls = AdaRegRegressor if loss in _registry.REGRESSION_LOSSES else AdaRegClassifier
+    loss = "log_loss" if loss == "softmax" else loss
+    return cls(loss=loss, max_iter=1, shuffle=False, tol=None, **params)
+
+
+def assert_equals(expected, expected_loss, make, Z, y, weight):
+    expected = np.atleast_2d(expected)
+    for X in (Z, sparse.csr_array(Z)):
+        model = make().fit(X, y, sample_weight=weight)
+        weights = np.atleast_2d(model.coef_)
+        if model.fit_intercept:
+            weights = np.column_stack([weights, model.intercept_])
+        np.testing.assert_allclose(
+            weights, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected))
+        )
+        assert model.progressive_loss_ == pytest.approx(expected_loss, rel=1e-9)
+
+
+# ---- (A) numeric eta -----------------------------------------------------------------------------
+
+
+def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
+    Z, score, weight = rows(seed)
+    weight = weight if weighted else None
+    y = target(loss, score)
+    params = {"eta": 0.5, "epsilon": 0.1, "radius": RADIUS, **params}
+    expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
+    assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
+
+
+ISO_DUAL = "isotropic dual averaging keeps theta when a unit grows, so that x jumps with h"
+DENSE_DUAL = (
+    "diagonal dual averaging moves coordinates that are 0 in a dense row, not in a sparse one"
+)
+PUBLISHED = "the pending penalty is charged without the common factor and the residual scale"
+
+
+def marks(structure, update, domain=None, penalised=False, average=True):
+    """What the package is known to do differently."""
+    dual = update == "dual_averaging"
+    if dual and structure == "iso":
+        return [pytest.mark.xfail(reason=ISO_DUAL)]
+    if penalised and structure != "full" and average is False:
+        return [pytest.mark.xfail(reason=PUBLISHED)]
+    if dual and structure == "diag" and not penalised and domain in (None, "box", "nonnegative"):
+        return [pytest.mark.xfail(reason=DENSE_DUAL)]
+    return []
+
+
+COMBINATIONS = [
+    pytest.param(structure, update, domain, marks=marks(structure, update, domain))
+    for structure, update, domain in itertools.product(
+        STRUCTURES, _registry.UPDATES, (None, "box", "l2", "l1", "nonnegative")
+    )
+]
+
+
+@pytest.mark.parametrize(("structure", "update", "domain"), COMBINATIONS)
+@pytest.mark.parametrize("potential", POTENTIALS)
+def test_scaled_rounds_in_every_domain(potential, structure, update, domain):
+    for loss in ("log_loss", "hinge", "squared_error", "absolute_error"):
+        for average in (False, 2.0):
+            assert_scaled_equals_reference(
+                loss,
+                potential=potential,
+                structure=structure,
+                update=update,
+                domain=domain,
+                average=average,
+            )
+
+
+PENALTIES = [
+    pytest.param(
+        *combination, marks=marks(combination[0], combination[2], None, True, combination[4])
+    )
+    for combination in (
+        (structure, l1_ratio, update, domain, average)
+        for (structure, l1_ratio), update, domain, average in itertools.product(
+            [("full", 0.0), ("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0)],
+            _registry.UPDATES,
+            (None, "box"),
+            (True, False),
+        )
+    )
+]
+
+
+@pytest.mark.parametrize(("structure", "l1_ratio", "update", "domain", "average"), PENALTIES)
+@pytest.mark.parametrize("potential", POTENTIALS)
+def test_scaled_rounds_with_penalties(potential, structure, l1_ratio, update, domain, average):
+    for loss in ("log_loss", "squared_error", "absolute_error"):
+        assert_scaled_equals_reference(
+            loss,
+            potential=potential,
+            structure=structure,
+            update=update,
+            domain=domain,
+            alpha=0.02,
+            l1_ratio=l1_ratio,
+            average=average,
+        )
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_scaled_rounds_of_every_loss(loss, structure):
+    for fit_intercept, weighted in itertools.product((True, False), (True, False)):
+        assert_scaled_equals_reference(
+            loss,
+            weighted,
+            seed=LOSSES.index(loss),
+            structure=structure,
+            potential="pnorm",
+            p=3.0,
+            average=0.5,
+            fit_intercept=fit_intercept,
+        )
+
+
+@pytest.mark.parametrize("potential", POTENTIALS)
+def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
+    """With every coordinate touched in every round nobody has to wait: dense and sparse agree."""
+    Z, score, weight = rows()
+    Z = np.where(Z == 0, 0.1, Z)
+    for loss, domain in itertools.product(("log_loss", "squared_error"), (None, "box")):
+        y = target(loss, score)
+        params = {
+            "potential": potential,
+            "structure": "diag",
+            "update": "dual_averaging",
+            "average": True,
+        }
+        params |= {"eta": 0.5, "epsilon": 0.1, "domain": domain, "radius": RADIUS}
+        expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
+        assert_equals(
+            *expected, lambda loss=loss, params=params: estimator(loss, **params), Z, y, weight
+        )
+
+
+# ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
+
+VARIANTS = [
+    {},
+    {"fit_intercept": False},
+    {"average": False},
+    {"average": 2.0},
+    {"average": True, "fit_intercept": False},
+]
+every_loss = pytest.mark.parametrize("loss", [*LOSSES, "softmax"])
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@every_loss
+def test_the_stack_of_two_step_sizes(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
+        params = {"potential": potential, "structure": structure, **variant}
+        for w in (None, weight):
+            expected = stacked(Z, y, sample_weight=w, **reference, **params)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@every_loss
+def test_newton_steps(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for w in (None, weight):
+        expected = newton(Z, y, sample_weight=w, **reference, **variant)
+        assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+def test_hundreds_of_rounds_stay_on_the_references():
+    Z, score, weight = rows(5, n=500)
+    for loss in ("log_loss", "squared_error"):
+        y = target(loss, score)
+        expected = newton(Z, y, loss=loss, sample_weight=weight)
+        assert_equals(*expected, lambda loss=loss: estimator(loss), Z, y, weight)
+        expected = stacked(Z, y, loss=loss, sample_weight=weight)
+        assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)
