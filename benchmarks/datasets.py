@@ -236,8 +236,7 @@ def main():
     args = parser.parse_args()
     folder = Folder(args.folder, args.cache)
     print(
-        f"{'data':22} {'task':10} {'train':>7} {'test':>6} {'features':>8} {'a row':>7} "
-        f"{'const':>10} {'batch':>10}"
+        f"{'data':22} {'task':10} {'train':>7} {'test':>6} {'features':>8} {'a row':>7} {'const':>10} {'batch':>10}"
     )
     for task in TASKS:
         for name in folder.names(task):

@@ -90,8 +90,7 @@ def ratios(row):
 def print_head():
     """Column names of the share table."""
     print(
-        f"{'':36}{'share (0 batch, 1 constant)':^{9 * len(COLUMNS)}}"
-        f"{'our pass':>10}{'time over SGD’s':>20}"
+        f"{'':36}{'share (0 batch, 1 constant)':^{9 * len(COLUMNS)}}{'our pass':>10}{'time over SGD’s':>20}"
     )
     print(
         f"{'data':21}{'auto':>15}"
@@ -233,8 +232,7 @@ def run_convergence(folder, tasks, only, recomputed):
             shares = np.mean([row["shares"] for row in group], axis=0)
             sooner = sum(row["seconds"][0] < row["seconds"][1] for row in group)
             print(
-                f"{'mean, ' + task:22}{shares[0]:9.4f}{shares[1]:9.4f}"
-                f"   sooner on {sooner} of {len(group)}\n"
+                f"{'mean, ' + task:22}{shares[0]:9.4f}{shares[1]:9.4f}   sooner on {sooner} of {len(group)}\n"
             )
     return rows
 
@@ -295,8 +293,7 @@ def main():
         ]
         if missing:
             print(
-                f"not installed, so not run: {', '.join(missing)} "
-                "(pip install 'sklearn_adareg[bench]')\n"
+                f"not installed, so not run: {', '.join(missing)} (pip install 'sklearn_adareg[bench]')\n"
             )
     tasks = [task for task in TASKS if args.only in (None, task)]
     saved = {"environment": environment()}

@@ -171,8 +171,7 @@ def main():
     works = Works(Folder(args.folder, args.cache) if args.folder else None, args.short)
     print(f"{'work':48} {'peer':36}{'µs a row':>21}{'peer’s/ours':>16}")
     print(
-        f"{'':48} {'':36}{'ours':>10}{'peer':>11}{'wall':>8}{'CPU':>8}{'at least':>9}"
-        f" {'':6}{'over X@w':>8}"
+        f"{'':48} {'':36}{'ours':>10}{'peer':>11}{'wall':>8}{'CPU':>8}{'at least':>9} {'':6}{'over X@w':>8}"
     )
     rows = []
     saved = {"environment": environment(), "lines": rows}

@@ -251,8 +251,7 @@ def draw(results, path):
         handles[::-1], labels[::-1], loc="outside lower center", ncols=5, frameon=False, fontsize=10
     )
     figure.suptitle(
-        "One pass over raw data, default parameters: how much of what a tuned batch model knows "
-        "is still missing",
+        "One pass over raw data, default parameters: how much of what a tuned batch model knows is still missing",
         fontsize=12,
     )
     figure.savefig(path, dpi=150)

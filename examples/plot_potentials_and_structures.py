@@ -97,8 +97,7 @@ def print_table(results, default, batch):
         )
     progressive, loss, accuracy, seconds = default
     print(
-        f"{'default parameters':20}{'':8}"
-        f"{progressive:12.3f}{loss:12.3f}{accuracy:12.3f}{1e3 * seconds:9.1f} ms"
+        f"{'default parameters':20}{'':8}{progressive:12.3f}{loss:12.3f}{accuracy:12.3f}{1e3 * seconds:9.1f} ms"
     )
     loss, accuracy = batch
     print(f"\n{'LogisticRegression, C by five folds':40}{loss:12.3f}{accuracy:12.3f}")

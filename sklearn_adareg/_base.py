@@ -30,7 +30,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     _parameter_constraints = _parameters.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
-    _doc_link_template = "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
+    _doc_link_template = (
+        "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
+    )
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -73,25 +75,36 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             _check_some_weight(weights, "sample_weight")
             classes = earlier.classes if earlier else self._find_classes(y, weights)
             targets = self._encode(y, classes, weights)
-            state = self._new_state(X, y, targets, weights, classes) if earlier is None else earlier.copy()
+            state = (
+                self._new_state(X, y, targets, weights, classes)
+                if earlier is None
+                else earlier.copy()
+            )
             if earlier:
                 self._check_unchanged(X, y, targets, weights, state)
             rng = check_random_state(self.random_state)
             order = _live_rows(X, weights)
-            weights, order = self._with_class_factors(weights, targets, order, state, streaming=False)
+            weights, order = self._with_class_factors(
+                weights, targets, order, state, streaming=False
+            )
             _check_some_weight(weights, "class_weight times sample_weight")
-            order, score = self._hold_out(X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val))
+            order, score = self._hold_out(
+                X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val)
+            )
             _parameters.check_average(state.recipe["average"], state.rounds + len(order))
 
-            watch, listeners = Watch(self, score), Listeners(self, *given)
+            most = _parameters.passes(self.get_params(deep=False), state.recipe, len(order))
+            watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
 
             def fitted(shown=state):
                 return {"_state": shown.copy(), **_curves(watch)}
 
-            for epoch in range(self.max_iter):
+            for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
-                loss = self._play(state, X, passing, targets, weights, earlier is None and epoch == 0)
+                loss = self._play(
+                    state, X, passing, targets, weights, earlier is None and epoch == 0
+                )
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
@@ -113,7 +126,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 state = self._state
                 self._check_unchanged(X, y, targets, weights, state)
             order = _live_rows(X, weights)
-            weights, order = self._with_class_factors(weights, targets, order, state, streaming=True)
+            weights, order = self._with_class_factors(
+                weights, targets, order, state, streaming=True
+            )
             _parameters.check_average(state.recipe["average"], state.rounds + len(order))
             if first:
                 self._adopt(state, n_iter_=1, loss_curve_=[])
@@ -144,7 +159,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def _new_state(self, X, y, targets, weights, classes):
         shape = self._shape_of_model(y, classes)
         bounds = _theory_bounds(targets, weights)
-        recipe = _parameters.make_recipe(self.get_params(deep=False), X, shape, bounds, sparse.issparse(X))
+        recipe = _parameters.make_recipe(
+            self.get_params(deep=False), X, shape, bounds, sparse.issparse(X)
+        )
         return State(recipe, classes)
 
     def _check_unchanged(self, X, y, targets, weights, state):
@@ -183,9 +200,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         X_val, y_val, weights_val = own
         if (X_val is None) != (y_val is None):
             missing = "y_val" if y_val is None else "X_val"
-            raise ValueError(f"X_val and y_val go together, and {missing} is missing; pass both or neither.")
+            raise ValueError(
+                f"X_val and y_val go together, and {missing} is missing; pass both or neither."
+            )
         if X_val is None and weights_val is not None:
-            raise ValueError("sample_weight_val was passed without X_val and y_val; pass those too, or leave it out.")
+            raise ValueError(
+                "sample_weight_val was passed without X_val and y_val; pass those too, or leave it out."
+            )
         if X_val is not None and not self.early_stopping:
             raise ValueError(
                 "X_val and y_val were passed to fit and early_stopping is False, so they would not be used; set "
@@ -226,7 +247,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             held = int(np.ceil(self.validation_fraction * len(order)))
             if counts.min() > 1 and len(counts) <= min(held, len(order) - held):
                 stratify = y[order]
-        order, held = train_test_split(order, test_size=self.validation_fraction, random_state=seed, stratify=stratify)
+        order, held = train_test_split(
+            order, test_size=self.validation_fraction, random_state=seed, stratify=stratify
+        )
         return np.sort(order), held
 
     def _play(self, state, X, order, targets, weights, first_sight):
@@ -302,7 +325,9 @@ def _weights(sample_weight, X):
     """Validated weights; a stream may bring a chunk without any."""
     permissive = "allow_all_zero_weights" in signature(_check_sample_weight).parameters
     allow = {"allow_all_zero_weights": True} if permissive else {}
-    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow)
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow
+    )
 
 
 def _check_some_weight(weights, name):

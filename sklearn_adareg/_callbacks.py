@@ -27,9 +27,9 @@ class _NoContext:
 class Listeners:
     """The callbacks of one ``fit``: told when it and each of its passes begin and end; any of them may ask to stop."""
 
-    def __init__(self, estimator, X, y, sample_weight):
+    def __init__(self, estimator, passes, X, y, sample_weight):
         self.estimator = estimator
-        self.context = estimator._init_callback_context(max_subtasks=estimator.max_iter)
+        self.context = estimator._init_callback_context(max_subtasks=passes)
         self.facts = {"estimator": estimator, "X": X, "y": y}
         if sample_weight is not None:
             self.facts["metadata"] = {"sample_weight": sample_weight}

@@ -81,7 +81,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 "class_weight",
                 "fit_intercept",
                 """class_weight : dict, "balanced" or None, default=None
-    Factors on the losses of the classes. ``"balanced"`` makes all classes weigh the same: by the counts of all rows in ``fit``, by the
+    Factors on the losses of the classes. ``"balanced"`` makes all classes weigh the same: by the counts of all rows
+    in ``fit``, by the
     counts up to and including each row in ``partial_fit``.""",
             )
         ],
@@ -111,7 +112,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         average="auto",
         fit_intercept=True,
         class_weight=None,
-        max_iter=100,
+        max_iter=None,
         tol=1e-3,
         n_iter_no_change=3,
         shuffle=True,
@@ -199,12 +200,18 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
                 "as classes=[...]."
             )
-        if not first and classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
+        if (
+            not first
+            and classes is not None
+            and not np.array_equal(unique_labels(classes), self.classes_)
+        ):
             raise ValueError(
                 f"classes={classes!r} differs from the first call's {self.classes_!r}, and a running model cannot change them; "
                 "leave classes out, or start anew with fit."
             )
-        return self._partial_fit(X, y, sample_weight, _at_least_two(unique_labels(classes)) if first else None)
+        return self._partial_fit(
+            X, y, sample_weight, _at_least_two(unique_labels(classes)) if first else None
+        )
 
     @property
     def classes_(self):
@@ -318,13 +325,21 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     def _shape_of_model(self, y, classes):
         lanes = 1 if len(classes) == 2 else len(classes)
         joint = self.loss == "log_loss"
-        return {"lanes": lanes, "joint": joint, "rows_of_coef": True, "regression": False, "degree": 0}
+        return {
+            "lanes": lanes,
+            "joint": joint,
+            "rows_of_coef": True,
+            "regression": False,
+            "degree": 0,
+        }
 
     def _loss_kernel(self, classes, lanes):
         point = _registry.CLASSIFICATION_LOSSES[self.loss].kernel()
         if len(classes) == 2:
             return point
-        return _losses.Softmax() if self.loss == "log_loss" else _losses.OneVsRest(point, lanes.start)
+        return (
+            _losses.Softmax() if self.loss == "log_loss" else _losses.OneVsRest(point, lanes.start)
+        )
 
     def _decide(self, margins, classes):
         best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
@@ -345,9 +360,13 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 raise ValueError(
                     f"class_weight has the label {unknown.pop()!r}, which is not among the classes {state.classes!r}; remove it."
                 )
-            factors = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float)
+            factors = np.array(
+                [self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float
+            )
             if not (np.isfinite(factors).all() and (factors >= 0).all()):
-                raise ValueError(f"class_weight={self.class_weight!r} must hold finite numbers ≥ 0; correct it.")
+                raise ValueError(
+                    f"class_weight={self.class_weight!r} must hold finite numbers ≥ 0; correct it."
+                )
             return factors[numbers]
         if not streaming:
             counts = np.bincount(numbers, minlength=k)

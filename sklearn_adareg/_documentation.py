@@ -12,10 +12,12 @@ COMMON = {
     :math:`G_0 = \\epsilon I`: how much evidence there is before the first row.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` learns in units that the data bring along, so that the model does not depend on units: features count in the largest
-    value that they have had, residuals in their root mean square; ``huber_delta``, ``insensitivity`` and ``tol`` are in units of residuals
+    value that they have had, residuals in their root mean square; ``huber_delta``, ``insensitivity`` and ``tol`` are
+    in units of residuals
     then. Domain and penalty stay in raw units. ``None`` takes features as they are.""",
     "domain": """domain : {"l2", "box", "l1", "simplex", "nonnegative"} or None, default=None
-    Where ``coef_`` must lie: :math:`\\|w\\|_2 \\le r`, :math:`|w_i| \\le r`, :math:`\\|w\\|_1 \\le r`, :math:`w \\ge 0, \\sum w_i = r`, or
+    Where ``coef_`` must lie: :math:`\\|w\\|_2 \\le r`, :math:`|w_i| \\le r`, :math:`\\|w\\|_1 \\le r`, :math:`w \\ge
+    0, \\sum w_i = r`, or
     :math:`w \\ge 0`. Projections are exact, in the norm of :math:`H_t^{-1}`. The intercept is free.""",
     "radius": """radius : float, default=None
     The :math:`r` of the domain; ``"nonnegative"`` needs none.""",
@@ -29,11 +31,12 @@ COMMON = {
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is :math:`\\sum_t c_t x_t / \\sum_t c_t` over the iterates that predicted, with :math:`c_t = 1` for ``True`` and
     :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` takes the last iterate. ``"auto"`` is an average that
-    forgets the start: :math:`\\gamma` is 10 for Newton steps, 1 for a stack, 2 elsewhere.""",
+    forgets the start: :math:`\\gamma` is 30 for Newton steps, 1 for a stack, 2 elsewhere.""",
     "fit_intercept": """fit_intercept : bool, default=True
     Whether to learn a constant; it is one more coordinate, whose feature is 1.""",
-    "max_iter": """max_iter : int, default=100
-    The most passes that ``fit`` makes; ``partial_fit`` always makes one.""",
+    "max_iter": """max_iter : int or None, default=None
+    The most passes that ``fit`` makes; ``partial_fit`` always makes one. ``None`` makes three where the step size is learnt and there
+    are 20 rows or more for each feature, one where there are fewer (more would fit their noise), and up to 100 elsewhere.""",
     "tol": """tol : float or None, default=1e-3
     ``fit`` stops when the mean loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
     ``n_iter_no_change`` passes; ``None`` makes all ``max_iter`` passes.""",
@@ -66,7 +69,7 @@ ATTRIBUTES = """intercept_ : ndarray of shape (n_vectors,)
     The constants.
 n_features_in_ : int
     Number of features.
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the features, when X had string names.
 t_ : int
     Rounds played so far.
@@ -90,7 +93,9 @@ def document(text, *, independent, loss, own=()):
         order.insert(order.index(after) + 1, name)
         common[name] = entry
     parameters = "\n".join([FIRST, loss, *(common[name] for name in order)])
-    return text.replace("{parameters}", _indent(parameters)).replace("{attributes}", _indent(ATTRIBUTES))
+    return text.replace("{parameters}", _indent(parameters)).replace(
+        "{attributes}", _indent(ATTRIBUTES)
+    )
 
 
 def _indent(entries):

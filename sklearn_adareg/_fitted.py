@@ -99,7 +99,12 @@ class FittedLinearModel:
         """X·coef + intercept, (n_rows, lanes)."""
         check_is_fitted(self)
         X = validate_data(
-            self, X, reset=False, accept_sparse="csr", accept_large_sparse=True, dtype=[np.float64, np.float32]
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
         )
         return self._margins_of(X, *self._publish())
 
@@ -116,4 +121,6 @@ def _sparse_container():
     """csr_array where scikit-learn is set to sparse arrays, else csr_matrix."""
     from sklearn import get_config
 
-    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
+    return (
+        sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
+    )

@@ -14,9 +14,11 @@ from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX, largest_norm
 
 FULL_UP_TO = 128  # "auto" takes the full structure up to this many features
+MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
+MORE_PASSES, ROWS_A_FEATURE = 3, 20  # of fit, where step sizes are learnt
 BALLS = ("l2", "box", "l1", "simplex")  # the domains that have a radius
 AUTO_AVERAGE = 2.0
-NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 10.0}
+NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 30.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 STACK_RATES = {"adagrad": (0.5, 5.0), "pnorm": (0.5, 5.0), "ons": (1.0, 10.0)}
 # eta and epsilon of "auto" where one step size has to do, by (potential, structure)
@@ -41,7 +43,7 @@ COMMON_CONSTRAINTS = {
     "l1_ratio": [Interval(Real, 0, 1, closed="both")],
     "average": ["boolean", Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     "fit_intercept": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     "tol": [Interval(Real, 0, None, closed="left"), None],
     "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
     "shuffle": ["boolean"],
@@ -53,9 +55,7 @@ COMMON_CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
-LASTING = (
-    "potential structure loss p eta epsilon scaling domain radius update alpha l1_ratio average fit_intercept".split()
-)
+LASTING = "potential structure loss p eta epsilon scaling domain radius update alpha l1_ratio average fit_intercept".split()
 
 
 def check_pairs(params):
@@ -83,9 +83,27 @@ def check_pairs(params):
         )
 
 
+def passes(params, recipe, rows):
+    """How many passes ``fit`` makes at the most.
+
+    Left to itself, a model that learns its step size is as good as done after one pass: two more are worth their
+    time where rows are many for the
+    features, and only fit the noise where they are few.
+    """
+    if params["max_iter"] is not None:
+        return params["max_iter"]
+    if params["early_stopping"] or not (recipe["newton"] or recipe["rates"] > 1):
+        return MOST_PASSES
+    return MORE_PASSES if rows >= ROWS_A_FEATURE * recipe["d"] else 1
+
+
 def check_average(average, rounds):
     """Refuse averaging weights that would overflow."""
-    if average is not True and average is not False and (average + 1.0) * np.log10(rounds + 2.0) > 280.0:
+    if (
+        average is not True
+        and average is not False
+        and (average + 1.0) * np.log10(rounds + 2.0) > 280.0
+    ):
         raise ValueError(
             f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "
             "already forgets the start)."
@@ -118,7 +136,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
     X : matrix
         The rows of the first call: their width counts, and for ``eta="theory"`` their size.
     shape : dict
-        ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown, whether it is a ``regression`` and
+        ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown, whether it is a
+        ``regression`` and
         of which ``degree`` its loss is in the residual.
     theory_bounds : dict
         ``largest_target`` and ``largest_weight`` of the first call, for ``eta="theory"``.
@@ -159,13 +178,16 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
 def _set_steps(recipe, params):
     """Eta, epsilon and average, with "auto" resolved.
 
-    Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in the full structure, a stack of two step sizes in the
+    Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in the full structure, a stack
+    of two step sizes in the
     others. A domain, a penalty, dual averaging or raw features get one step size that does well over many data sets.
     """
     potential, structure = recipe["potential"], recipe["structure"]
     eta, epsilon = AUTO_STEPS.get((potential, structure), AUTO_STEP)
     auto = {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE}
-    plain = recipe["domain"] is None and not recipe["alpha"] and recipe["update"] == "mirror_descent"
+    plain = (
+        recipe["domain"] is None and not recipe["alpha"] and recipe["update"] == "mirror_descent"
+    )
     if not isinstance(potential, str):
         if not isinstance(params["eta"], str) and params["epsilon"] != "theory":
             raise ValueError(
@@ -192,7 +214,11 @@ def _check_memory(recipe):
     needed = 8 * 3 * recipe["lanes"] * D * D
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # no such question on this system: the allocation answers it
+    except (
+        AttributeError,
+        ValueError,
+        OSError,
+    ):  # no such question on this system: the allocation answers it
         return
     if needed > 0.8 * held:
         raise ValueError(
@@ -204,7 +230,12 @@ def _check_memory(recipe):
 def _set_theory(recipe, params, X, bounds):
     """The step size and epsilon that the paper's regret bounds are proved for."""
     asked = " and ".join(f"{n}='theory'" for n in ("eta", "epsilon") if params[n] == "theory")
-    potential, structure, r, d = recipe["potential"], recipe["structure"], recipe["radius"], recipe["d"]
+    potential, structure, r, d = (
+        recipe["potential"],
+        recipe["structure"],
+        recipe["radius"],
+        recipe["d"],
+    )
     if recipe["domain"] not in BALLS:
         raise ValueError(
             f"{asked} needs a bounded domain, since the bound is proved from its diameter, and domain={recipe['domain']!r} has "

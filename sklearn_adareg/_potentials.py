@@ -12,7 +12,8 @@ class SpectralPotential(ABC):
     every structure becomes :math:`H_t = \psi(G_t)` with :math:`\psi = (\phi')^{-1}` on the eigenvalues. The step
     size belongs to :math:`\psi`: the estimator's ``eta`` is not used.
 
-    ``psi`` runs with the interpreter's lock held, once a round for the structures ``"diag"`` and ``"iso"`` and once a decomposition for
+    ``psi`` runs with the interpreter's lock held, once a round for the structures ``"diag"`` and ``"iso"`` and once
+    a decomposition for
     ``"full"``; it costs a Python call where the built-in potentials cost none. An exception in it stops that round: the
     rounds before it stand, and the exception reaches the caller.
 

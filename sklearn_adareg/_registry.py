@@ -41,7 +41,9 @@ REGRESSION_LOSSES = {
     "absolute_error": Loss(_losses.AbsoluteError, degree=1),
     "quantile": Loss(_losses.Quantile, ("quantile",), degree=1),
     "epsilon_insensitive": Loss(_losses.EpsilonInsensitive, ("insensitivity",), degree=1),
-    "squared_epsilon_insensitive": Loss(_losses.SquaredEpsilonInsensitive, ("insensitivity",), degree=2),
+    "squared_epsilon_insensitive": Loss(
+        _losses.SquaredEpsilonInsensitive, ("insensitivity",), degree=2
+    ),
     "poisson": Loss(_losses.Poisson, exp_concave=True),
 }
 POTENTIALS = {

@@ -17,9 +17,12 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     __doc__ = document(
         """Linear regressor learnt online by adaptive regularization.
 
-    The algorithm is that of :class:`AdaRegClassifier`: round :math:`t` predicts with :math:`x_t`, suffers the loss :math:`f_t`, and steps
-    :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs
-    :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
+    The algorithm is that of :class:`AdaRegClassifier`: round :math:`t` predicts with :math:`x_t`, suffers the loss
+    :math:`f_t`, and steps
+    :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s
+    g_s^\\top)`. A round costs
+    :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the
+    potential ``"ons"``.
 
     Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
 
@@ -91,7 +94,7 @@ insensitivity : float, default=0.1
         l1_ratio=0.0,
         average="auto",
         fit_intercept=True,
-        max_iter=100,
+        max_iter=None,
         tol=1e-3,
         n_iter_no_change=3,
         shuffle=True,
@@ -195,7 +198,11 @@ insensitivity : float, default=0.1
 
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning
-        return column_or_1d(y, warn=True) if self.loss == "poisson" and y.ndim == 2 and y.shape[1] == 1 else y
+        return (
+            column_or_1d(y, warn=True)
+            if self.loss == "poisson" and y.ndim == 2 and y.shape[1] == 1
+            else y
+        )
 
     def _encode(self, y, classes, weights):
         y = np.asarray(y, dtype=np.float64)
@@ -227,6 +234,8 @@ insensitivity : float, default=0.1
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.loss != "poisson"  # what scikit-learn then checks has negative targets
+        tags.target_tags.multi_output = (
+            self.loss != "poisson"
+        )  # what scikit-learn then checks has negative targets
         tags.target_tags.positive_only = self.loss == "poisson"
         return tags

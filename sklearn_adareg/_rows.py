@@ -17,10 +17,16 @@ def make_rows(X, recipe):
     drop_zeros = bool(recipe["alpha"]) and recipe["structure"] != "full"
     if not sparse.issparse(X):
         return DenseRows(X, recipe["intercept"], drop_zeros)
-    if not X.has_canonical_format:  # a column twice in a row would be stepped twice from one gradient
+    if (
+        not X.has_canonical_format
+    ):  # a column twice in a row would be stepped twice from one gradient
         X = X.copy()
         X.sum_duplicates()
-    as_dense = not isinstance(recipe["potential"], str) and recipe["domain"] in ("l2", "l1", "simplex")
+    as_dense = not isinstance(recipe["potential"], str) and recipe["domain"] in (
+        "l2",
+        "l1",
+        "simplex",
+    )
     return SparseRows(X, recipe["intercept"], drop_zeros, as_dense)
 
 

@@ -10,9 +10,7 @@ from ._kernels._structures import Setting
 from ._rows import make_rows
 
 FORMAT = 1
-SETTING = (
-    "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint".split()
-)
+SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint".split()
 
 
 class Block:
@@ -29,7 +27,9 @@ class Block:
         if self._structure is None:
             recipe = self.recipe
             for name, value in self.arrays.items():
-                if isinstance(value, np.ndarray) and not value.flags.writeable:  # a memory-mapped pickle
+                if (
+                    isinstance(value, np.ndarray) and not value.flags.writeable
+                ):  # a memory-mapped pickle
                     self.arrays[name] = _copied(value)
             potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
             domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
@@ -117,12 +117,20 @@ class State:
                 X, order[: failed.rounds], targets, weights, loss, n_jobs
             )
             return total, weight, rounds, failed.status, structure
-        return sum(tally.loss for tally in tallies), failed.weight, failed.rounds, failed.status, None
+        return (
+            sum(tally.loss for tally in tallies),
+            failed.weight,
+            failed.rounds,
+            failed.status,
+            None,
+        )
 
     def count_classes(self, numbers):
         """Note the classes of rows just learnt from, for weights that balance them in a stream."""
         if self.classes is not None:
-            self.class_counts = self.class_counts + np.bincount(class_numbers(numbers, self.classes), minlength=len(self.classes))
+            self.class_counts = self.class_counts + np.bincount(
+                class_numbers(numbers, self.classes), minlength=len(self.classes)
+            )
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
@@ -140,7 +148,9 @@ class State:
         return twin
 
     def __getstate__(self):
-        sparsified = self.publication if self.publication and sparse.issparse(self.publication[0]) else None
+        sparsified = (
+            self.publication if self.publication and sparse.issparse(self.publication[0]) else None
+        )
         return {"format": FORMAT, **vars(self), "publication": sparsified}
 
     def __setstate__(self, kept):
@@ -169,7 +179,9 @@ def split_lanes(recipe):
 
 def _play_block(block, X, order, targets, weights, loss):
     own_loss = loss(block.lanes())
-    own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
+    own_targets = (
+        targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
+    )
     return _rounds.run_rounds(
         make_rows(X, block.recipe), order, own_targets, weights, own_loss, block.structure()
     )

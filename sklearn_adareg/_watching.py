@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ._parameters import MOST_PASSES
+
 
 class Watch:
     """Follows the passes of one ``fit``.
@@ -13,9 +15,10 @@ class Watch:
     ``n_iter_no_change`` passes. With a validation set the best model so far is kept.
     """
 
-    def __init__(self, estimator, score):
+    def __init__(self, estimator, passes, score):
         self.tol, self.patience = estimator.tol, estimator.n_iter_no_change
-        self.max_iter = estimator.max_iter
+        self.max_iter = passes
+        self.chosen = estimator.max_iter is None and passes < MOST_PASSES
         self.score = score  # None: the training loss decides
         self.losses, self.scores = [], []
         self.best, self.idle = -np.inf, 0
@@ -37,7 +40,9 @@ class Watch:
 
     def warn_if_unfinished(self):
         """Say that the passes ran out before the model settled; one pass alone is a choice, not an accident."""
-        if self.tol is not None and self.idle < self.patience and 1 < self.max_iter == len(self.losses):
+        if self.tol is None or self.chosen:
+            return
+        if self.idle < self.patience and 1 < self.max_iter == len(self.losses):
             warnings.warn(
                 f"max_iter={self.max_iter} passes were made before improvement fell below tol={self.tol}; raise max_iter or tol, "
                 "or set tol=None to make exactly max_iter passes.",

@@ -102,8 +102,7 @@ def potential_value(H, potential, *, eta=None, p=2.0):
         return float(potential.value(h))
     if potential not in ("adagrad", "pnorm", "ons"):
         raise ValueError(
-            f"potential={potential!r} is not known; give 'adagrad', 'pnorm', 'ons' "
-            "or an object with a method value(h)."
+            f"potential={potential!r} is not known; give 'adagrad', 'pnorm', 'ons' or an object with a method value(h)."
         )
     if eta is None:
         raise ValueError(f"The value of potential {potential!r} depends on eta; give eta.")
@@ -174,8 +173,7 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
     x, g, H, H0, x_star = _recorded_run(x, g, H, H0, x_star)
     if len(x) != len(g) + 1:
         raise ValueError(
-            f"x has {len(x)} rows for {len(g)} gradients; Theorem 1 also needs the iterate after "
-            "the last round."
+            f"x has {len(x)} rows for {len(g)} gradients; Theorem 1 also needs the iterate after the last round."
         )
     last = np.broadcast_to(H[-1], (len(g), *H.shape[1:]))
     trace = np.sum(H[-1]) if H.ndim == 2 else np.trace(H[-1])
@@ -402,8 +400,7 @@ def _recorded_run(x, g, H, H0, x_star):
         raise ValueError(f"H of shape {H.shape} does not fit g of shape {g.shape}.")
     if any(n != n_coordinates for n in (*H0.shape, *x.shape[1:], *x_star.shape)):
         raise ValueError(
-            f"H0, x and x_star of shapes {H0.shape}, {x.shape} and {x_star.shape} do not fit "
-            f"g of shape {g.shape}."
+            f"H0, x and x_star of shapes {H0.shape}, {x.shape} and {x_star.shape} do not fit g of shape {g.shape}."
         )
     return x, g, H, H0, x_star
 

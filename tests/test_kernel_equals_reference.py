@@ -113,7 +113,8 @@ def test_weights_averages_and_intercept(domain, structure, update, average, fit_
 @pytest.mark.parametrize("update", _registry.UPDATES)
 @pytest.mark.parametrize("domain", [None, "box", "nonnegative"])
 @pytest.mark.parametrize(
-    ("structure", "l1_ratio"), [("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0), ("full", 0.0)]
+    ("structure", "l1_ratio"),
+    [("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0), ("full", 0.0)],
 )
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 def test_penalties(loss, structure, l1_ratio, domain, update, average):
@@ -154,7 +155,13 @@ def test_a_users_potential(domain, structure, update):
 @pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, 7.0])
 def test_every_power(potential, structure, p):
     assert_equals_reference(
-        loss="log_loss", potential=potential, structure=structure, p=p, eta=0.7, epsilon=0.02, average=2.0
+        loss="log_loss",
+        potential=potential,
+        structure=structure,
+        p=p,
+        eta=0.7,
+        epsilon=0.02,
+        average=2.0,
     )
 
 
@@ -162,7 +169,11 @@ def test_every_power(potential, structure, p):
 def test_hundreds_of_full_rounds_stay_on_the_reference(potential):
     Z, score, _ = rows(3, n=400, d=6, zeros=0.2)
     y = target("log_loss", score)
-    run = adareg(Z, y, loss="log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01)
+    run = adareg(
+        Z, y, loss="log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01
+    )
     for X in (Z, sparse.csr_array(Z)):
-        model = estimator("log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01, average=True)
+        model = estimator(
+            "log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01, average=True
+        )
         np.testing.assert_allclose(weights_of(model.fit(X, y)), run.x_mean, rtol=1e-9, atol=1e-9)

@@ -10,7 +10,7 @@ from libc.math cimport sqrt
 from ._domains cimport Domain
 from ._loops cimport dot, lane_dots, record_dots
 from ._potentials cimport OnlineNewton, Potential
-from ._losses cimport Loss, PointLoss
+from ._losses cimport Loss
 from ._rows cimport Row
 from ._stack cimport Stack
 from ._structures cimport Setting, Structure
@@ -172,7 +172,8 @@ cdef class Coordinatewise(Structure):
         self.suffer_lanes(loss, margins, target, weight, slopes)
         return value
 
-    cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
+    cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight,
+                           double* slopes) noexcept nogil:
         cdef Py_ssize_t l, r
         cdef Py_ssize_t K = self.setting.K
         if self.setting.relative or self.setting.shifted:

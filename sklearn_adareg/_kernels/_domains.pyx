@@ -189,14 +189,14 @@ cdef class L2Ball(Domain):
         cdef Py_ssize_t i, d = self.d
         cdef double* u = &self._vectors[0]
         cdef double mu = 0, squares, bend, norm, shrunk, step
-        cdef int attempt
+        cdef int _attempt
         if self.contains(c):
             return
         memcpy(u, c, d * sizeof(double))
         for i in range(d):
             # |c_i| ≤ r by itself already: a lower bound of μ that copes with any spread of h.
             mu = fmax(mu, (fabs(u[i]) / self.radius - 1) / h[i])
-        for attempt in range(NEWTON_STEPS):
+        for _attempt in range(NEWTON_STEPS):
             squares = bend = 0
             for i in range(d):
                 shrunk = u[i] / (1 + mu * h[i])
@@ -282,11 +282,11 @@ cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
     """v ← (v − μh)₊ with μ such that the sum is the radius."""
     cdef Py_ssize_t i, k, n, kept
     cdef double mu = -INFINITY, total, weight, excess
-    cdef int attempt
+    cdef int _attempt
     for i in range(d):
         order[i] = i
     n = d
-    for attempt in range(FILTER_STEPS):
+    for _attempt in range(FILTER_STEPS):
         total, weight = -radius, 0
         for k in range(n):
             total += v[order[k]]

@@ -35,12 +35,14 @@ cdef class FullInverse(Full):
     cdef double[::1] count
     cdef double[::1] tolerance
     cdef double[::1] appended
+    cdef double[::1] along
+    cdef double[::1] sparse_g
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew
 
     cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil
     cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil
-    cdef void less_pending(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil
+    cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil
     cdef void subtract_pending(self, Py_ssize_t lane, double* matrix) noexcept nogil
     cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil
     cdef void fold(self, Py_ssize_t lane) noexcept nogil
@@ -58,3 +60,4 @@ cdef class FullSpectral(Full):
     cdef int[::1] iwork
     cdef int decompose(self, Py_ssize_t lane) noexcept nogil
     cdef void times_H(self, Py_ssize_t lane) noexcept nogil
+    cdef size_t size(self) noexcept nogil

@@ -15,7 +15,7 @@ from scipy.linalg.cython_blas cimport dgemv, dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dsyevd
 
 from ._domains cimport Domain
-from ._loops cimport axpy, dot
+from ._loops cimport axpy, combine, dot
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._structures cimport Setting, Structure
@@ -227,7 +227,8 @@ cdef class FullInverse(Full):
         self.P, self.G = arrays["P"], arrays["G"]
         self.pending_v, self.pending_g, self.pending_w = arrays["pending_v"], arrays["pending_g"], arrays["pending_w"]
         self.count, self.tolerance = arrays["count"], arrays["tolerance"]
-        self.appended = np.zeros(setting.L)
+        self.appended, self.along = np.zeros(setting.L), np.empty(FOLD)
+        self.sparse_g = np.empty(setting.D)
         self.scratch, self.anew = np.empty((FOLD, setting.D)), np.empty((setting.D, setting.D))
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
@@ -304,29 +305,39 @@ cdef class FullInverse(Full):
         """(P − Σ w v vᵀ) g of a lane; by P's columns where the row is sparse and no penalty has filled g."""
         cdef Py_ssize_t j
         cdef Py_ssize_t D = self.setting.D
-        cdef double weight
         if row.index == NULL or self.penalised:
             self.times_inverse(lane, &self.g[lane, 0], out)
             return
-        memset(out, 0, D * sizeof(double))
         for j in range(row.n):
-            weight = self.slopes[lane] * row.z[j]
-            axpy(weight, &self.P[lane, row.index[j], 0], out, D)
-        self.less_pending(lane, &self.g[lane, 0], out)
+            self.sparse_g[j] = self.slopes[lane] * row.z[j]
+        memset(out, 0, D * sizeof(double))
+        combine(&self.P[lane, 0, 0], D, row.index, &self.sparse_g[0], row.n, out, D)
+        self.less_pending(lane, row, &self.sparse_g[0], NULL, out)
 
     cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil:
         cdef int D = <int> self.setting.D
         cdef int one = 1
         cdef double alpha = 1.0, beta = 0.0
         dsymv("U", &D, &alpha, &self.P[lane, 0, 0], &D, b, &one, &beta, out, &one)
-        self.less_pending(lane, b, out)
+        self.less_pending(lane, NULL, NULL, b, out)
 
-    cdef void less_pending(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil:
-        cdef Py_ssize_t k
+    cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil:
+        """out −= Σ w v (vᵀb), with b whole or as the values z of a sparse row."""
+        cdef Py_ssize_t j, k
+        cdef Py_ssize_t D = self.setting.D
+        cdef Py_ssize_t waiting = <Py_ssize_t> self.count[lane]
         cdef const double* v
-        for k in range(<Py_ssize_t> self.count[lane]):
+        cdef double along
+        for k in range(waiting):
             v = &self.pending_v[lane, k, 0]
-            axpy(-self.pending_w[lane, k] * dot(v, b, self.setting.D), v, out, self.setting.D)
+            if row == NULL:
+                along = dot(v, b, D)
+            else:
+                along = 0.0
+                for j in range(row.n):
+                    along += v[row.index[j]] * z[j]
+            self.along[k] = -self.pending_w[lane, k] * along
+        combine(&self.pending_v[lane, 0, 0], D, NULL, &self.along[0], waiting, out, D)
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         cdef Py_ssize_t i, j
@@ -448,7 +459,7 @@ cdef class FullSpectral(Full):
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
-        memcpy(&self.before[0, 0, 0], &self.G[0, 0, 0], self.before.shape[0] * self.before.shape[1] * self.before.shape[2] * sizeof(double))
+        memcpy(&self.before[0, 0, 0], &self.G[0, 0, 0], self.size())
         for l in range(self.setting.L):
             if self.decompose(l) != 0:
                 self.take_back()
@@ -496,4 +507,7 @@ cdef class FullSpectral(Full):
         mirror(&self.H[0, 0], D)
 
     cdef void take_back(self) noexcept nogil:
-        memcpy(&self.G[0, 0, 0], &self.before[0, 0, 0], self.before.shape[0] * self.before.shape[1] * self.before.shape[2] * sizeof(double))
+        memcpy(&self.G[0, 0, 0], &self.before[0, 0, 0], self.size())
+
+    cdef size_t size(self) noexcept nogil:
+        return self.setting.L * self.setting.D * self.setting.D * sizeof(double)

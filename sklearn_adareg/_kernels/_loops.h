@@ -64,6 +64,26 @@ ADAREG_CLONES static void adareg_axpy(double a, adareg_in x, adareg_out y, ptrdi
         y[i] += a * x[i];
 }
 
+/* out += Σ_j w_j row_j, rows of a matrix by number (or, without numbers, the first n), four at a time */
+ADAREG_CLONES static void adareg_combine(adareg_in matrix, ptrdiff_t stride, const int *index, adareg_in w, ptrdiff_t n,
+                                         adareg_out out, ptrdiff_t D)
+{
+    ptrdiff_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        const double *a = matrix + (index ? index[j] : j) * stride, *b = matrix + (index ? index[j + 1] : j + 1) * stride;
+        const double *c = matrix + (index ? index[j + 2] : j + 2) * stride;
+        const double *d = matrix + (index ? index[j + 3] : j + 3) * stride;
+        const double p = w[j], q = w[j + 1], r = w[j + 2], t = w[j + 3];
+        for (ptrdiff_t i = 0; i < D; i++)
+            out[i] += (p * a[i] + q * b[i]) + (r * c[i] + t * d[i]);
+    }
+    for (; j < n; j++) {
+        const double *a = matrix + (index ? index[j] : j) * stride;
+        for (ptrdiff_t i = 0; i < D; i++)
+            out[i] += w[j] * a[i];
+    }
+}
+
 /* G += g², g = s z */
 ADAREG_CLONES static void adareg_square_in(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, ptrdiff_t L)
 {

@@ -6,8 +6,10 @@ w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded, and the step 
 
     P ← P − w/(1 + wq) P z zᵀ P,    x ← x − η ℓ' / (1 + (w + η ℓ'') q) P z,    q = zᵀ P z.
 
-It works in raw units and does not depend on them: the ridge of feature i is ε times its root mean square times its largest value, which is kept
-up with by pseudo-rows along e_i; a feature that is never zero is measured from its smallest value, as if the intercept had been moved there.
+It works in raw units and does not depend on them: the ridge of feature i is ε times its root mean square times its
+largest value, which is kept
+up with by pseudo-rows along e_i; a feature that is never zero is measured from its smallest value, as if the
+intercept had been moved there.
 O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows.
 """
 from libc.math cimport fabs, fmax, fmin, sqrt
@@ -15,7 +17,7 @@ from libc.string cimport memset
 
 from ._domains cimport Domain
 from ._full cimport FullInverse
-from ._loops cimport axpy, dot
+from ._loops cimport axpy, combine, dot
 from ._losses cimport Loss
 from ._potentials cimport Potential
 from ._rows cimport Row
@@ -135,9 +137,8 @@ cdef class Newton(FullInverse):
                 self.times_inverse(l, g, v)
             else:
                 memset(v, 0, D * sizeof(double))
-                for j in range(row.n):
-                    axpy(self.zc[j], &self.P[l, row.index[j], 0], v, D)
-                self.less_pending(l, g, v)
+                combine(&self.P[l, 0, 0], D, row.index, &self.zc[0], row.n, v, D)
+                self.less_pending(l, row, &self.zc[0], NULL, v)
             q = dot(g, v, D)
             slope, curvature = self.slopes[l], self.round_weight * self.curvatures[l]
             square = slope * slope / self.round_weight

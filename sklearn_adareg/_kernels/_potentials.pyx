@@ -6,9 +6,20 @@ gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
 from libc.math cimport isfinite, pow
 
-from ._loops cimport (inverse_cube_root_descend, inverse_cube_root_records, inverse_cube_root_steps, inverse_descend,
-                     inverse_fourth_root_descend, inverse_fourth_root_records, inverse_fourth_root_steps, inverse_records,
-                     inverse_root_descend, inverse_root_records, inverse_root_steps, inverse_steps)
+from ._loops cimport (
+    inverse_cube_root_descend,
+    inverse_cube_root_records,
+    inverse_cube_root_steps,
+    inverse_descend,
+    inverse_fourth_root_descend,
+    inverse_fourth_root_records,
+    inverse_fourth_root_steps,
+    inverse_records,
+    inverse_root_descend,
+    inverse_root_records,
+    inverse_root_steps,
+    inverse_steps,
+)
 
 
 cdef class Potential:

@@ -254,14 +254,14 @@ cdef class ActiveSet:
         """The signs of start are the first guess of the signs of c."""
         cdef Py_ssize_t i, d = self.d
         cdef double level = 0
-        cdef int step, info = self.begin(c, H, ldh)
+        cdef int _step, info = self.begin(c, H, ldh)
         if info != 0:
             memset(w, 0, d * sizeof(double))
             return info
         self.n_wrong, self.sums = d, True
         for i in range(d):
             self._state[i] = (start[i] > 0) - (start[i] < 0)
-        for step in range(self.patience):
+        for _step in range(self.patience):
             info = self.split()
             if info != 0 or self.n_pinned == d:
                 self.n_wrong = d
