@@ -103,6 +103,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         p=2.0,
         eta="auto",
         epsilon="auto",
+        refresh=0.5,
         scaling="online",
         domain=None,
         radius=None,
@@ -129,6 +130,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
+        self.refresh = refresh
         self.scaling = scaling
         self.domain = domain
         self.radius = radius

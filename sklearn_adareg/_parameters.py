@@ -35,6 +35,7 @@ COMMON_CONSTRAINTS = {
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
+    "refresh": [Interval(Real, 0, None, closed="left")],
     "scaling": [StrOptions({"online"}), None],
     "domain": [StrOptions({name for name in _registry.DOMAINS if name}), None],
     "radius": [Interval(Real, 0, None, closed="neither"), None],
@@ -55,7 +56,7 @@ COMMON_CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
-LASTING = "potential structure loss p eta epsilon scaling domain radius update alpha l1_ratio average fit_intercept".split()
+LASTING = "potential structure loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average fit_intercept".split()
 
 
 def check_pairs(params):
@@ -164,6 +165,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         "relative": online and shape["degree"] > 0,
         "shifted": online and shape["regression"] and bool(params["fit_intercept"]),
         "rates": 1,
+        "refresh": _refresh(params["refresh"], potential),
         "newton": False,
         **{name: params[name] for name in ("p", "domain", "radius", "update", "alpha", "l1_ratio")},
     }
@@ -173,6 +175,12 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
     if structure == "full":
         _check_memory(recipe)
     return recipe
+
+
+def _refresh(delta, potential):
+    """How far G may grow before its decomposition is renewed; only an antitone ψ allows for any growth."""
+    antitone = isinstance(potential, str) or potential.operator_antitone
+    return float(delta) if antitone else 0.0
 
 
 def _set_steps(recipe, params):

@@ -10,7 +10,7 @@ from ._kernels._structures import Setting
 from ._rows import make_rows
 
 FORMAT = 1
-SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint".split()
+SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint refresh degree".split()
 
 
 class Block:
@@ -31,11 +31,12 @@ class Block:
                     isinstance(value, np.ndarray) and not value.flags.writeable
                 ):  # a memory-mapped pickle
                     self.arrays[name] = _copied(value)
+            kernel, setting = self._structure_class(), self._setting()
+            if hasattr(kernel, "lay_out"):
+                kernel.lay_out(setting, self.arrays, recipe["sparse"])
             potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
             domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
-            self._structure = self._structure_class()(
-                self._setting(), potential, domain, self.arrays
-            )
+            self._structure = kernel(setting, potential, domain, self.arrays)
         return self._structure
 
     def lanes(self):

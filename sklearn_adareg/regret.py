@@ -136,13 +136,17 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
     x_star : array-like of shape (D,)
         The point to compare with, in the domain.
     H0 : array-like of shape (D, D) or (D,), or float
-        :math:`\psi(\varepsilon I)`.
+        The matrix before the first round, :math:`\psi(\varepsilon I)`.
     epsilon : float
         The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
-    potential, eta, p
+    potential : {"adagrad", "pnorm", "ons"} or object
         As in :func:`potential_value`.
+    eta : float, default=None
+        The step size; needed by the named potentials.
+    p : float, default=2.0
+        The exponent of ``pnorm``.
     refresh_factor : float, default=1.0
-        :math:`\kappa`: a run that steps with an older :math:`H_\tau`, where
+        The factor :math:`\kappa`: a run that steps with an older :math:`H_\tau`, where
         :math:`H_t \preceq H_\tau \preceq \kappa H_t`, pays this factor on the first bracket.
         With the decomposition renewed before :math:`G_t` outgrows
         :math:`(1 + \delta) G_\tau` and :math:`\psi(\lambda) \propto \lambda^{-\alpha}`,
@@ -203,8 +207,16 @@ def dual_averaging_bound(x, g, H, x_star, *, H0):
 
     Parameters
     ----------
-    x, g, H, x_star, H0
-        As in :func:`theorem_1`; of x only the first row matters.
+    x : array-like of shape (T, D) or (T + 1, D)
+        The iterates, of which only the first matters.
+    g : array-like of shape (T, D)
+        The gradients.
+    H : array-like of shape (T, D, D), (T, D) or (T,)
+        The matrices of the steps, or their diagonals, or one number each.
+    x_star : array-like of shape (D,)
+        The point to compare with, in the domain.
+    H0 : array-like of shape (D, D) or (D,), or float
+        The matrix before the first round, :math:`\psi(\varepsilon I)`.
 
     Returns
     -------
@@ -245,17 +257,17 @@ def adagrad_bound(G_T, diameter, *, structure="full", eta=None, refresh_factor=1
     Parameters
     ----------
     G_T : array-like of shape (D, D) or (D,)
-        :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or all
-        that the structure reads.
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
     diameter : float
-        b: no two points of the domain are farther apart. The largest distance of an iterate of
-        the run from :math:`x^*` will do.
+        The b of the bound: no two points of the domain are farther apart. The largest distance of an
+        iterate of the run from :math:`x^*` will do.
     structure : {"full", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
     eta : float, default=None
         The step size; None is the best one, :math:`b/\sqrt2` (iso: :math:`b/\sqrt{2D}`).
     refresh_factor : float, default=1.0
-        :math:`\kappa`, as in :func:`theorem_1`.
+        The factor :math:`\kappa` of :func:`theorem_1`.
 
     Returns
     -------
@@ -286,14 +298,22 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", eta=None, refresh_fac
 
     Parameters
     ----------
-    G_T, diameter, structure, refresh_factor
-        As in :func:`adagrad_bound`.
+    G_T : array-like of shape (D, D) or (D,)
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
+    diameter : float
+        The b of the bound: no two points of the domain are farther apart. The largest distance of an
+        iterate of the run from :math:`x^*` will do.
     p : float, default=2.0
         The exponent.
+    structure : {"full", "diag", "iso"}, default="full"
+        The structure of :math:`H_t`.
     eta : float, default=None
         The step size; None is the best one, which needs :math:`G_T` and so hindsight:
         :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}`
         for full and diag.
+    refresh_factor : float, default=1.0
+        The factor :math:`\kappa` of :func:`theorem_1`.
 
     Returns
     -------
@@ -342,14 +362,17 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full"):
 
     Parameters
     ----------
-    G_T, structure
-        As in :func:`adagrad_bound`.
+    G_T : array-like of shape (D, D) or (D,)
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
     diameter : float
-        b, Euclidean in every structure. The distance :math:`\|x_1 - x^*\|` will do.
+        The b of the bound, Euclidean in every structure. The distance :math:`\|x_1 - x^*\|` will do.
     epsilon : float
         The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
     eta : float
         The step size, :math:`1/\beta`.
+    structure : {"full", "diag", "iso"}, default="full"
+        The structure of :math:`H_t`.
 
     Returns
     -------

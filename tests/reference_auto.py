@@ -24,7 +24,7 @@ CURVATURES = {  # of the losses that have any; the others are piecewise linear
     "squared_error": lambda m, y: 1.0,
     "huber": lambda m, y: 1.0 * (abs(m - y) <= PARAMETERS["huber_delta"]),
     "squared_epsilon_insensitive": lambda m, y: 2.0 * (abs(m - y) > PARAMETERS["insensitivity"]),
-    "poisson": lambda m, y: np.exp(m),
+    "poisson": lambda m, y: np.maximum(np.exp(m), y),
 }
 STEEP = tuple(name for name in CURVATURES if name != "log_loss")  # unbounded slopes
 
@@ -211,11 +211,8 @@ def scaled_adareg(
         factor = 1.0 if structure == "full" else np.sqrt(t / spread)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
-    if average is False:
-        x = lane.last_iterate(t, scale.units, residuals.gradient_unit)
-    else:
-        x = mean_of(lane.predicting, average)
-    x = x / scale.units
+    last = lane.last_iterate(t, scale.units, residuals.gradient_unit)
+    x = (last if average is False else mean_of(lane.predicting, average)) / scale.units
     x[d:] += residuals.offset
     return x, total / omega.sum()
 

@@ -113,8 +113,8 @@ def newton(
         t, w = t + 1, omega[row]
         C += t**gamma
         residuals.meet(y[row])
-        seen = np.append(Z[row] - columns.centre, 1.0)[:D]  # centres and ridges as they were
-        margins = np.array([lane.x @ seen for lane in lanes])
+        z = np.append(columns.take(Z[row], lanes, epsilon), 1.0)[:D]
+        margins = np.array([lane.x @ z for lane in lanes])
         if n_classes:
             p, hit = softmax_of(margins), np.eye(K)[int(y[row])]
             value, slopes, curvatures = -np.log(p @ hit), p - hit, p * (1 - p)
@@ -122,7 +122,6 @@ def newton(
             value, slope, curvature = residuals.suffer(margins[0], y[row], w)
             slopes, curvatures = [slope], [curvature]
         total += w * value
-        z = np.append(columns.take(Z[row], lanes, epsilon), 1.0)[:D]
         for lane, slope, curvature in zip(lanes, slopes, curvatures, strict=True):
             lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
             if np.any(slopes):

@@ -40,7 +40,14 @@ def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):
     """One pass in the order given, raw units, numeric step sizes unless told otherwise."""
     cls = AdaRegClassifier if loss in _registry.CLASSIFICATION_LOSSES else AdaRegRegressor
     eta = {"eta": 0.5} if isinstance(potential, str) else {}
-    defaults = {"epsilon": 0.05, "scaling": None, "max_iter": 1, "shuffle": False, "tol": None}
+    defaults = {
+        "epsilon": 0.05,
+        "refresh": 0.0,
+        "scaling": None,
+        "max_iter": 1,
+        "shuffle": False,
+        "tol": None,
+    }
     return cls(potential, structure, loss=loss, **{**defaults, **eta, **params})
 
 

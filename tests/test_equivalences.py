@@ -304,7 +304,7 @@ N_BIG, D_BIG = 10_000, 100
 def big(form, tmp_path):
     rng = np.random.default_rng(0)
     if "csr" in form:
-        X = sparse.random_array((N_BIG, D_BIG), density=0.5, format="csr", rng=rng)
+        X = sparse.random(N_BIG, D_BIG, density=0.5, format="csr", random_state=rng)
         return frozen(wide(X) if form == "wide csr" else X)
     X = rng.normal(size=(N_BIG, D_BIG)).astype(np.float32 if form == "float32" else np.float64)
     if form == "memory map":

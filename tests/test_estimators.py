@@ -166,7 +166,7 @@ def test_the_shapes_of_the_fitted_model():
 def test_auto_says_what_it_took():
     small = AdaRegClassifier(max_iter=1).fit(X, Y)
     assert (small.potential_, small.structure_) == ("ons", "full")
-    wide = sparse.random_array((20, 3000), density=0.01, format="csr", rng=0)
+    wide = sparse.random(20, 3000, density=0.01, format="csr", random_state=0)
     large = AdaRegClassifier(max_iter=1).fit(wide, np.resize([0, 1], 20))
     assert large.structure_ == "diag"
     assert large.potential_ in POTENTIALS

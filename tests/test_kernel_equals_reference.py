@@ -34,7 +34,7 @@ def rows(seed, n=40, d=4, zeros=0.4):
 
 def estimator(loss, **params):
     cls = AdaRegClassifier if loss in _registry.CLASSIFICATION_LOSSES else AdaRegRegressor
-    return cls(loss=loss, scaling=None, max_iter=1, shuffle=False, tol=None, **params)
+    return cls(loss=loss, scaling=None, refresh=0.0, max_iter=1, shuffle=False, tol=None, **params)
 
 
 def target(loss, score):

@@ -43,7 +43,7 @@ def target(loss, score):
 def estimator(loss, **params):
     cls = AdaRegRegressor if loss in _registry.REGRESSION_LOSSES else AdaRegClassifier
     loss = "log_loss" if loss == "softmax" else loss
-    return cls(loss=loss, max_iter=1, shuffle=False, tol=None, **params)
+    return cls(loss=loss, max_iter=1, shuffle=False, tol=None, **{"refresh": 0.0, **params})
 
 
 def assert_equals(expected, expected_loss, make, Z, y, weight):
@@ -71,27 +71,8 @@ def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
     assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
 
 
-ISO_DUAL = "isotropic dual averaging keeps theta when a unit grows, so that x jumps with h"
-DENSE_DUAL = (
-    "diagonal dual averaging moves coordinates that are 0 in a dense row, not in a sparse one"
-)
-PUBLISHED = "the pending penalty is charged without the common factor and the residual scale"
-
-
-def marks(structure, update, domain=None, penalised=False, average=True):
-    """What the package is known to do differently."""
-    dual = update == "dual_averaging"
-    if dual and structure == "iso":
-        return [pytest.mark.xfail(reason=ISO_DUAL)]
-    if penalised and structure != "full" and average is False:
-        return [pytest.mark.xfail(reason=PUBLISHED)]
-    if dual and structure == "diag" and not penalised and domain in (None, "box", "nonnegative"):
-        return [pytest.mark.xfail(reason=DENSE_DUAL)]
-    return []
-
-
 COMBINATIONS = [
-    pytest.param(structure, update, domain, marks=marks(structure, update, domain))
+    pytest.param(structure, update, domain)
     for structure, update, domain in itertools.product(
         STRUCTURES, _registry.UPDATES, (None, "box", "l2", "l1", "nonnegative")
     )
@@ -114,9 +95,7 @@ def test_scaled_rounds_in_every_domain(potential, structure, update, domain):
 
 
 PENALTIES = [
-    pytest.param(
-        *combination, marks=marks(combination[0], combination[2], None, True, combination[4])
-    )
+    pytest.param(*combination)
     for combination in (
         (structure, l1_ratio, update, domain, average)
         for (structure, l1_ratio), update, domain, average in itertools.product(
@@ -184,8 +163,8 @@ def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
 # ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
 
 VARIANTS = [
-    {},
-    {"fit_intercept": False},
+    {"average": 1.0},
+    {"average": 10.0, "fit_intercept": False},
     {"average": False},
     {"average": 2.0},
     {"average": True, "fit_intercept": False},
@@ -221,7 +200,7 @@ def test_hundreds_of_rounds_stay_on_the_references():
     Z, score, weight = rows(5, n=500)
     for loss in ("log_loss", "squared_error"):
         y = target(loss, score)
-        expected = newton(Z, y, loss=loss, sample_weight=weight)
-        assert_equals(*expected, lambda loss=loss: estimator(loss), Z, y, weight)
+        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight)
+        assert_equals(*expected, lambda loss=loss: estimator(loss, average=10.0), Z, y, weight)
         expected = stacked(Z, y, loss=loss, sample_weight=weight)
         assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)

@@ -174,25 +174,8 @@ def error_of(loss, learner, X, targets, **params):
     return np.sqrt(np.mean((predictions - y[rest]) ** 2)) / np.std(y[rest])
 
 
-newton_predicts_too_early = pytest.mark.xfail(
-    reason="Newton takes its slope before the ridge has shrunk the weight of a feature that grew"
-)
-
-
-newton_explodes_with_counts = pytest.mark.xfail(
-    reason="Newton overshoots from a small exp(m) to exp(15), whose curvature then freezes it"
-)
-
-
-def with_newton_marked(losses):
-    for loss, learner in itertools.product(losses, LEARNERS):
-        newton = learner in ("defaults", "ons-full-auto") and loss in RESIDUAL
-        yield pytest.param(loss, learner, marks=[newton_predicts_too_early] * newton)
-
-
-@pytest.mark.parametrize(
-    ("loss", "learner"), list(with_newton_marked([*CLASSIFICATION, *REGRESSION]))
-)
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("loss", [*CLASSIFICATION, *REGRESSION])
 def test_a_column_that_jumps_a_million_fold_does_not_blow_the_model_up(loss, learner):
     X, targets = long_rows()
     jumping = X.copy()
@@ -268,7 +251,7 @@ def test_poisson_learns_counts_of_any_size(learner, mean):
     assert np.mean(np.abs(predictions - rates)) < 0.7 * np.mean(np.abs(rates - rates.mean()))
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=newton_explodes_with_counts), 2])
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_poisson_by_default_is_close_to_the_rates(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(4000, 5))
@@ -299,17 +282,8 @@ WAYS = {
 }
 
 
-def ways_with_dual_diag_marked():
-    mark = pytest.mark.xfail(
-        reason="diagonal dual averaging moves coordinates that are 0 in a dense row only"
-    )
-    for way, learner in itertools.product(WAYS, LEARNERS):
-        yield pytest.param(
-            way, learner, marks=[mark] * (way == "dual averaging" and "-diag" in learner)
-        )
-
-
-@pytest.mark.parametrize(("way", "learner"), list(ways_with_dual_diag_marked()))
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("way", WAYS)
 def test_sparse_rows_give_the_model_of_dense_rows(way, learner):
     X, score = rows()
     for loss, classes in (
@@ -357,15 +331,9 @@ def test_chunks_change_no_bit(learner, way, container):
     assert_chunks_change_no_bit(learner, way, container, lambda model: model)
 
 
-def pickles_with_records_marked():
-    mark = pytest.mark.xfail(reason="a pickle does not keep the layout of sparse records")
-    for way, learner in itertools.product(WAYS, LEARNERS):
-        on_records = way in ("plain", "last iterate") and "-diag" in learner
-        yield pytest.param(learner, way, np.asarray)
-        yield pytest.param(learner, way, sparse.csr_array, marks=[mark] * on_records)
-
-
-@pytest.mark.parametrize(("learner", "way", "container"), list(pickles_with_records_marked()))
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_pickles_in_mid_stream_change_no_bit(learner, way, container):
     assert_chunks_change_no_bit(
         learner, way, container, lambda model: pickle.loads(pickle.dumps(model))
@@ -374,7 +342,6 @@ def test_pickles_in_mid_stream_change_no_bit(learner, way, container):
 
 @pytest.mark.parametrize("structure", _registry.STRUCTURES)
 @pytest.mark.parametrize("update", _registry.UPDATES)
-@pytest.mark.xfail(reason="a round without a slope lets units grow and does not project again")
 def test_the_last_iterate_stays_on_the_simplex_when_units_grow(structure, update):
     X = np.array([[1.0, 1.0], [2.0, 0.5], [4.0, 3.0]])
     model = AdaRegClassifier(

@@ -87,6 +87,16 @@ cdef class Coordinatewise(Structure):
         if self.wholly or self.moves_all:
             self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)
 
+    @staticmethod
+    def lay_out(Setting setting, dict arrays, bint sparse):
+        """Put the numbers of a coordinate side by side again, where rows are sparse: a pickle forgets how they lay."""
+        cells = arrays["cells"]
+        if not sparse or cells.strides[0] == setting.L * cells.itemsize:
+            return
+        side_by_side = np.empty((cells.shape[1], cells.shape[0], cells.shape[2])).transpose(1, 0, 2)
+        side_by_side[:] = cells
+        arrays["cells"] = side_by_side
+
     def prepare(self, Py_ssize_t widest):
         """Make room for rows that touch up to ``widest`` coordinates."""
         cdef Py_ssize_t size = widest * self.setting.L
@@ -122,15 +132,28 @@ cdef class Coordinatewise(Structure):
         unit = np.ones(d)
         if self.setting.scaled:
             unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
-        h = self.present_steps()[:, :d]
+        rate, gradient_unit = self.present_rates()
+        h = rate * self.present_steps()[:, :d]
         rounds = self.arrays["clock"][0] - (0.0 if self.setting.dual else self.arrays["last"][:d])
         pending = rounds > 0.0
         u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
-        charge = h * rounds / unit**2
+        charge = h * rounds / (unit**2 * gradient_unit)
         soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.lasso, 0.0)
         charged = np.clip(soft / (1.0 + charge * self.setting.ridge), self.domain.lower, self.domain.upper)
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
         return x
+
+    def present_rates(self):
+        """What steps are multiplied with between rounds, and the unit of the gradients, each (L, 1)."""
+        rate = np.ones((self.setting.L, 1))
+        unit = rate
+        if self.setting.relative and self.arrays["weight"][0] > 0.0:
+            rho = np.sqrt(self.arrays["residuals"][:self.setting.L, None] / self.arrays["weight"][0])
+            rate = np.where(rho > 0.0, rho, 1.0)
+            unit = rate if self.setting.degree == 2 else unit
+        if self.setting.scaled and self.arrays["spread"][0] > 0.0:
+            rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
+        return rate, unit
 
     def present_steps(self):
         """η ψ(G) of every coordinate now, (L, D)."""

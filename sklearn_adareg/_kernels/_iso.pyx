@@ -46,21 +46,49 @@ cdef class Isotropic(Coordinatewise):
         if self.setting.scaled:
             if self.grew:
                 self.grow(row)
+                self.keep_point(row)
             square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
             self.trace_now[l] += self.entering[l] * self.entering[l] * row.norm2
             self.level[l] = self.trace_now[l] / self.setting.D
 
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
-        self.trace_now[lane] += grown - self.Gb[e]      # θ stays: h is common, and x = −hθ keeps its value until the next step
+        self.trace_now[lane] += grown - self.Gb[e]
 
     cdef void rest(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(self.setting.L):
             self.trace_now[l] = self.trace[l]
-        Coordinatewise.rest(self, row)
+        if self.setting.scaled and self.grew:
+            self.grow(row)
+            self.keep_point(row)
+            self.scatter_all(row)
         for l in range(self.setting.L):
             self.trace[l] = self.trace_now[l]
+
+    cdef void keep_point(self, Row* row) noexcept nogil:
+        """h is common, so a unit that grows would move every −hθ: θ makes up for it."""
+        cdef Py_ssize_t l
+        cdef double level, before, after
+        if not self.setting.dual:
+            return
+        for l in range(self.setting.L):
+            level = self.trace[l] / self.setting.D
+            self.potential.steps(&level, &before, 1)
+            level = self.trace_now[l] / self.setting.D
+            self.potential.steps(&level, &after, 1)
+            self.scale_sums(l, before / after)
+        self.gather_sums(row)
+
+    cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.setting.D):
+            self.theta[i * self.stride + lane] *= ratio
+
+    cdef void gather_sums(self, Row* row) noexcept nogil:
+        if not self.direct:
+            self.gather(row, self.theta, self.tb)
+            self.gather(row, self.u, self.ub)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t j, l
@@ -146,6 +174,16 @@ cdef class IsotropicDual(Isotropic):
     cdef void rest(self, Row* row) noexcept nogil:
         Isotropic.rest(self, row)
         self.pass_by()
+
+    cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
+        """x = −step θ keeps its value, since the step of this round carries the other half; so does A θ − u, the average's sum."""
+        cdef Py_ssize_t i, e
+        for i in range(self.setting.D):
+            e = i * self.stride + lane
+            if self.u != NULL:
+                self.u[e] += self.A[lane] * (ratio - 1.0) * self.theta[e]
+            self.theta[e] *= ratio
+        self.step[lane] /= ratio
 
     cdef void pass_by(self) noexcept nogil:
         """A round passes: the average takes the present point in."""

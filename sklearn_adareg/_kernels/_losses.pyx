@@ -6,7 +6,7 @@ by itself (several regression targets), a class number against the rest, or all 
 Kinks have a stated subgradient: 0 for hinge at margin 1, ε-insensitive at the edge, absolute and quantile at residual 0;
 −y for perceptron at margin 0, else a model that starts at 0 would never move.
 """
-from libc.math cimport exp, fabs, log, log1p
+from libc.math cimport exp, fabs, fmax, log, log1p
 
 
 cdef class Loss:
@@ -254,7 +254,8 @@ cdef class Poisson(PointLoss):
         self.steep = True
 
     cdef double curvature(self, double m, double y) noexcept nogil:
-        return exp(m)
+        """The largest on the way to log y, where steps lead: e^m alone would let a step from far below overshoot."""
+        return fmax(exp(m), y)
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         cdef double mean = exp(m)

@@ -16,7 +16,7 @@ from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.string cimport memset
 
 from ._domains cimport Domain
-from ._full cimport FullInverse
+from ._inverse cimport FullInverse
 from ._loops cimport axpy, combine, dot
 from ._losses cimport Loss
 from ._potentials cimport Potential
@@ -42,6 +42,7 @@ cdef class Newton(FullInverse):
     cdef double[::1] zc          # the row, centered
     cdef double[::1] curvatures
     cdef double round_weight
+    cdef bint measured           # the row has been taken into the features' statistics
     cdef bint steep
     cdef Py_ssize_t centered     # how many features have a center
 
@@ -80,23 +81,25 @@ cdef class Newton(FullInverse):
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
+    cdef void enter(self, Row* row) noexcept nogil:
+        """Units first: a feature that jumps must shrink its weight before it predicts. They look at the features only, so the loss stays
+        progressive. A row that may overflow predicts as it is, so that it can stop without a trace."""
+        self.measured = row.norm2 < 1e200
+        if self.measured:
+            self.measure(row)
+
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        """With the centers as they were; a center that leaves or moves does not change the function."""
         cdef Py_ssize_t i, j, l
-        cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t d = self.setting.d
         cdef double* x
-        cdef double shift
         for l in range(self.setting.L):
-            x = self.x + l * D
+            x = self.x + l * self.setting.D
             margins[l] = 0.0
             for j in range(row.n):
-                margins[l] += row.z[j] * x[row.index[j] if row.index != NULL else j]
-            if self.centered > 0:
-                shift = 0.0
-                for i in range(d):
-                    shift += self.center[i] * x[i]
-                margins[l] -= shift
+                i = row.index[j] if row.index != NULL else j
+                margins[l] += (self.zc[j] if self.measured else row.z[j]) * x[i]
+            if not self.measured:
+                for i in range(self.setting.d):
+                    margins[l] -= self.center[i] * x[i]
 
     cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
         cdef Py_ssize_t l
@@ -114,10 +117,12 @@ cdef class Newton(FullInverse):
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
-        self.measure(row)
+        if not self.measured:
+            self.measure(row)
 
     cdef void rest(self, Row* row) noexcept nogil:
-        self.measure(row)
+        if not self.measured:
+            self.measure(row)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         """P z of each lane, and w z zᵀ into the matrix."""

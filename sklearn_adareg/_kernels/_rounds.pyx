@@ -76,7 +76,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
             tally.status = 5
             return
 
-        if steepest == 0.0 and not structure.penalised:
+        if steepest == 0.0 and not structure.restless:
             structure.rest(&row)                        # g_t = 0: G, H and x stay
         else:
             structure.accumulate(&row, slopes)          # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ

@@ -7,10 +7,11 @@ from ._rows cimport Row
 cdef class Setting:
     cdef readonly Py_ssize_t d, D, L
     cdef readonly Py_ssize_t rates
+    cdef readonly int degree                  # of the loss in the residual's unit
     cdef readonly bint joint
     cdef readonly Py_ssize_t K                # weight vectors of one model; L = K times the step sizes that learn side by side
     cdef readonly bint intercept, dual, averaging, scaled, relative, shifted
-    cdef readonly double epsilon, ridge, lasso, gamma, start
+    cdef readonly double epsilon, ridge, lasso, gamma, start, refresh
     cdef double[::1] eta
 
 
@@ -30,6 +31,7 @@ cdef class Structure:
     cdef readonly Clock clock
     cdef readonly dict arrays
     cdef bint penalised
+    cdef bint restless           # moves even when no lane has a slope
     cdef bint free               # no domain
     cdef bint wholly             # a domain whose projection moves the whole point
     cdef const double* slopes    # ω ℓ' of the round under way, one a lane
@@ -50,7 +52,6 @@ cdef class Structure:
     cdef double[::1] factor      # what steps are multiplied with, one a lane
     cdef double[::1] new_residuals
     cdef double new_weight
-    cdef int degree              # of the loss in the residual's unit
 
     cdef void room_for_units(self, Py_ssize_t widest)
     cdef void meet(self, Loss loss) noexcept nogil

@@ -26,10 +26,10 @@ cdef class Setting:
 
     def __init__(self, *, Py_ssize_t d, Py_ssize_t lanes, bint intercept, eta, double epsilon, bint dual=False,
                  average=True, double alpha=0.0, double l1_ratio=0.0, double start=0.0, bint scaled=False,
-                 bint relative=False, bint shifted=False, Py_ssize_t rates=1, bint joint=False):
+                 bint relative=False, bint shifted=False, Py_ssize_t rates=1, bint joint=False, double refresh=0.0, int degree=0):
         self.d, self.D, self.K, self.L = d, d + intercept, lanes, lanes * rates
         self.intercept = intercept
-        self.rates, self.joint = rates, joint
+        self.rates, self.joint, self.refresh, self.degree = rates, joint, refresh, degree
         self.eta = np.repeat(np.zeros(rates) + np.asarray(eta, dtype=np.float64), lanes)
         self.scaled, self.relative, self.shifted = scaled, relative, shifted
         self.epsilon = epsilon
@@ -70,6 +70,7 @@ cdef class Structure:
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         self.setting, self.potential, self.domain, self.arrays = setting, potential, domain, arrays
         self.penalised = setting.ridge > 0.0 or setting.lasso > 0.0
+        self.restless = self.penalised or (setting.scaled and setting.start != 0.0)
         self.free = isinstance(domain, NoDomain)
         self.wholly = not (self.free or domain.coordinatewise)
         self.clock = Clock(setting, arrays["clock"])
@@ -170,7 +171,6 @@ cdef class Structure:
         if not self.setting.relative:
             return (<PointLoss> loss).point(start + fmax(-15.0, fmin(15.0, margin)), target, slope)
         residual = margin + start - target
-        self.degree = loss.degree
         self.new_weight = self.weight[0] + weight
         self.new_residuals[lane] = self.residuals[lane] + weight * residual * residual
         rho = sqrt(self.new_residuals[lane] / self.new_weight)
@@ -200,7 +200,7 @@ cdef class Structure:
 
     cdef double loss_unit(self, Py_ssize_t lane) noexcept nogil:
         """How many times the gradients of this lane go into those of the loss itself; the penalty is on that scale."""
-        return self.factor[lane] if self.degree == 2 else 1.0
+        return self.factor[lane] if self.setting.degree == 2 else 1.0
 
     cdef void keep_units(self, Row* row) noexcept nogil:
         """The round stands: note the scales and residuals that it brought."""

@@ -1,0 +1,26 @@
+from ._full cimport Full
+from ._rows cimport Row
+
+
+cdef class FullInverse(Full):
+    cdef double[:, :, ::1] P
+    cdef double[:, :, ::1] G
+    cdef double[:, :, ::1] pending_v
+    cdef double[:, :, ::1] pending_g
+    cdef double[:, ::1] pending_w
+    cdef double[::1] count
+    cdef double[::1] tolerance
+    cdef double[::1] appended
+    cdef double[::1] along
+    cdef double[::1] sparse_g
+    cdef double[:, ::1] scratch
+    cdef double[:, ::1] anew
+
+    cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil
+    cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil
+    cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil
+    cdef void subtract_pending(self, Py_ssize_t lane, double* matrix) noexcept nogil
+    cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil
+    cdef void fold(self, Py_ssize_t lane) noexcept nogil
+    cdef void mend(self, Py_ssize_t lane) noexcept nogil
+    cdef double drift(self, Py_ssize_t lane) noexcept nogil

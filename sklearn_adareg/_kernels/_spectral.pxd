@@ -1,0 +1,24 @@
+from ._full cimport Full
+
+
+cdef class FullSpectral(Full):
+    cdef double delta
+    cdef double[:, :, ::1] G
+    cdef double[:, :, ::1] V          # eigenvectors of G_τ, one a row
+    cdef double[:, ::1] eigenvalues   # and their eigenvalues
+    cdef double[:, ::1] h             # ψ of those
+    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
+    cdef double[::1] s                # at least its largest eigenvalue
+    cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
+    cdef double[::1] refreshes
+    cdef bint may_fail
+    cdef double[:, :, :, ::1] before
+    cdef double[:, :, ::1] before_values
+    cdef double[::1] along
+    cdef double[::1] work
+    cdef int[::1] iwork
+
+    cdef bint still_serves(self, Py_ssize_t lane) noexcept nogil
+    cdef int decompose(self, Py_ssize_t lane) noexcept nogil
+    cdef void times_H(self, Py_ssize_t lane) noexcept nogil
+    cdef void remember(self) noexcept nogil
