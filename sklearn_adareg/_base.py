@@ -12,10 +12,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from . import _parameters
 from ._callbacks import CallbackSupportMixin, Listeners
+from ._checks import check_rows_and_targets
 from ._fitted import FittedLinearModel
 from ._kernels import _rounds
 from ._state import State
@@ -138,19 +139,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _validate(self, X, y, sample_weight, reset):
         """Checked parameters, rows, targets as given, and weights (empty: all 1)."""
-        _parameters.check_pairs(self.get_params(deep=False))
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-            order="C",
-            multi_output=True,
-            y_numeric=is_regressor(self),
-        )
+        if (
+            reset
+        ):  # a running model goes on only with the parameters that were checked when it began
+            _parameters.check_pairs(self.get_params(deep=False))
+        X, y = check_rows_and_targets(self, X, y, reset=reset, numeric=is_regressor(self))
         weights = np.empty(0)
         if sample_weight is not None:
             weights = _weights(sample_weight, X)
@@ -215,15 +208,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         if not self.early_stopping:
             return order, None
         if X_val is not None:
-            X_val, y_val = validate_data(
-                self,
-                X_val,
-                y_val,
-                reset=False,
-                accept_sparse="csr",
-                accept_large_sparse=True,
-                dtype=[np.float64, np.float32],
-                multi_output=True,
+            X_val, y_val = check_rows_and_targets(
+                self, X_val, y_val, reset=False, numeric=is_regressor(self)
             )
             if weights_val is not None:
                 weights_val = _weights(weights_val, X_val)

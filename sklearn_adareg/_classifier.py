@@ -307,7 +307,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
-        y = column_or_1d(y, warn=True)
+        y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
         if len(classes) == 2:
             numbers = 1.0 * (y == classes[1])
             unknown = (numbers == 0) & (y != classes[0])

@@ -11,8 +11,10 @@ COMMON = {
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     :math:`G_0 = \\epsilon I`: how much evidence there is before the first row.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`: with the full structure and a potential other than ``"ons"``, a decomposition of G serves until G may have grown beyond
-    :math:`1+\\delta` times what it was, which is certified; the regret bound grows by at most :math:`(1+\\delta)^a`, :math:`a` the power of
+    :math:`\\delta`: with the full structure and a potential other than ``"ons"``, a decomposition of G serves
+    until G may have grown beyond
+    :math:`1+\\delta` times what it was, which is certified; the regret bound grows by at most
+    :math:`(1+\\delta)^a`, :math:`a` the power of
     :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` learns in units that the data bring along, so that the model does not depend on units: features count in the largest

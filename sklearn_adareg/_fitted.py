@@ -3,7 +3,9 @@
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from ._checks import check_rows
 
 
 class FittedLinearModel:
@@ -97,15 +99,9 @@ class FittedLinearModel:
 
     def _margins(self, X):
         """X·coef + intercept, (n_rows, lanes)."""
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
-        )
+        if not self.__sklearn_is_fitted__():
+            check_is_fitted(self)
+        X = check_rows(self, X)
         return self._margins_of(X, *self._publish())
 
     def _margins_of(self, X, coef, intercept):

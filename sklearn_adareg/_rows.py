@@ -11,10 +11,13 @@ LARGEST_INDEX = np.iinfo(np.int32).max - 1
 def make_rows(X, recipe):
     """Rows of X as the state's structure needs them.
 
-    A penalty is charged where a feature is not zero, and diagonal dual averaging in running units moves it there, so zeros are dropped then. A user's potential under a domain that moves the
+    A penalty is charged where a feature is not zero, and diagonal dual averaging in running units moves it
+    there, so zeros are dropped then. A user's potential under a domain that moves the
     whole point is asked about all coordinates at once, so it gets dense rows.
     """
-    waits = recipe["scaled"] and recipe["update"] == "dual_averaging" and recipe["structure"] == "diag"
+    waits = (
+        recipe["scaled"] and recipe["update"] == "dual_averaging" and recipe["structure"] == "diag"
+    )
     drop_zeros = waits or (bool(recipe["alpha"]) and recipe["structure"] != "full")
     if not sparse.issparse(X):
         return DenseRows(X, recipe["intercept"], drop_zeros)

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """full: H_t = ψ(G_t), the whole matrix. One D×D block a lane.
 
-Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, ``_spectral`` for every other ψ. Here is what they share: gradients, units, the step and its
+Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, ``_spectral`` for every other ψ. Here is what they share: gradients,
+units, the step and its
 projection. The arrays are row-major and symmetric, so LAPACK's "upper" is our lower triangle.
 """
 from libc.string cimport memset

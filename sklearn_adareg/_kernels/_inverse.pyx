@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """full, ψ(λ) = η/λ: the inverse is kept by Sherman–Morrison, O(D²) a round.
 
-Rank-one corrections wait in a thin factor, G_t⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``FOLD`` of them have come, so that
+Rank-one corrections wait in a thin factor, G_t⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``FOLD`` of them
+have come, so that
 a sparse row costs O(D·nnz). G itself is folded beside it: it tells how far P has drifted from its inverse, and mends it.
 """
 from libc.math cimport fmax, sqrt

@@ -82,7 +82,8 @@ cdef class Newton(FullInverse):
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
     cdef void enter(self, Row* row) noexcept nogil:
-        """Units first: a feature that jumps must shrink its weight before it predicts. They look at the features only, so the loss stays
+        """Units first: a feature that jumps must shrink its weight before it predicts. They look at the features only, so the
+        loss stays
         progressive. A row that may overflow predicts as it is, so that it can stop without a trace."""
         self.measured = row.norm2 < 1e200
         if self.measured:

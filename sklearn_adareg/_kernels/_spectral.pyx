@@ -1,14 +1,18 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """full, any ψ: by the eigenvalues and eigenvectors of G, which serve for many rounds.
 
-The basis of an older G_τ is kept. Each round, once g_t has joined G_t and before the step, W += b bᵀ and s += bᵀb with b = G_τ^(−1/2) g_t, so that
+The basis of an older G_τ is kept. Each round, once g_t has joined G_t and before the step, W += b bᵀ and s += bᵀb with b =
+G_τ^(−1/2) g_t, so that
 G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(W). While s ≤ δ,
 
     G_τ ⪯ G_t ⪯ (1 + δ) G_τ,
 
-and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t: Theorem 1 holds in the
-norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor of (δ/2)I − W proves λ_max(W) < δ/2 and
-s is set back to that; if there is none, the basis is refreshed and this very step is taken with it. det(I + W) grows by a factor between refreshes, so
+and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t:
+Theorem 1 holds in the
+norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor of (δ/2)I − W proves
+λ_max(W) < δ/2 and
+s is set back to that; if there is none, the basis is refreshed and this very step is taken with it. det(I + W) grows by a
+factor between refreshes, so
 both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ not declared antitone, refreshes every round.
 """
 from libc.math cimport fmax, sqrt
