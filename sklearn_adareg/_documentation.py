@@ -37,7 +37,7 @@ COMMON = {
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is :math:`\\sum_t c_t x_t / \\sum_t c_t` over the iterates that predicted, with :math:`c_t = 1` for ``True`` and
     :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` takes the last iterate. ``"auto"`` is an average that
-    forgets the start: :math:`\\gamma` is 30 for Newton steps, 1 for a stack, 2 elsewhere.""",
+    forgets the start: :math:`\\gamma` is 20 for Newton steps, 1 for a stack, 2 elsewhere.""",
     "fit_intercept": """fit_intercept : bool, default=True
     Whether to learn a constant; it is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int or None, default=None

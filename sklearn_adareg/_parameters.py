@@ -13,12 +13,12 @@ from . import _registry
 from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX, largest_norm
 
-FULL_UP_TO = 128  # "auto" takes the full structure up to this many features
+FULL_UP_TO = 100  # "auto" takes the full structure up to this many features
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
 MORE_PASSES, ROWS_A_FEATURE = 3, 20  # of fit, where step sizes are learnt
 BALLS = ("l2", "box", "l1", "simplex")  # the domains that have a radius
 AUTO_AVERAGE = 2.0
-NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 30.0}
+NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 STACK_RATES = {"adagrad": (0.5, 5.0), "pnorm": (0.5, 5.0), "ons": (1.0, 10.0)}
 # eta and epsilon of "auto" where one step size has to do, by (potential, structure)
@@ -167,6 +167,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         "rates": 1,
         "refresh": _refresh(params["refresh"], potential),
         "newton": False,
+        "lighter": online and potential == "ons" and params["eta"] == "auto",
         **{name: params[name] for name in ("p", "domain", "radius", "update", "alpha", "l1_ratio")},
     }
     _set_steps(recipe, params)

@@ -10,7 +10,7 @@ from ._kernels._structures import Setting
 from ._rows import make_rows
 
 FORMAT = 1
-SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint refresh degree".split()
+SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint refresh degree lighter".split()
 
 
 class Block:
@@ -52,7 +52,8 @@ class Block:
 
     def _setting(self):
         dual = self.recipe["update"] == "dual_averaging"
-        return Setting(dual=dual, **{name: self.recipe[name] for name in SETTING})
+        known = {name: self.recipe[name] for name in SETTING if name in self.recipe}
+        return Setting(dual=dual, **known)
 
     def _structure_class(self):
         return _registry.STRUCTURES[self.recipe["structure"]](self.recipe)

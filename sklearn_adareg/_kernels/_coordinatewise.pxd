@@ -33,8 +33,6 @@ cdef class Coordinatewise(Structure):
     cdef Row* row
     cdef const double* entering      # slopes as they enter G
     cdef double[::1] lighter
-    cdef double round_weight
-    cdef bint newtonian              # ψ(λ) = η/λ
     cdef bint implicit               # long steps are shortened by the curvature ahead of them
     cdef double[::1] averages        # margins of the averages, one a lane
     cdef double[::1] curvatures      # of the loss at each lane's margin, when implicit

@@ -9,7 +9,7 @@ from libc.math cimport sqrt
 
 from ._domains cimport Domain
 from ._loops cimport dot, lane_dots, record_dots
-from ._potentials cimport OnlineNewton, Potential
+from ._potentials cimport Potential
 from ._losses cimport Loss
 from ._rows cimport Row
 from ._stack cimport Stack
@@ -78,7 +78,6 @@ cdef class Coordinatewise(Structure):
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.averages, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
         self.lighter = np.empty(setting.L)
-        self.newtonian = isinstance(potential, OnlineNewton)
         self.stack = None
         if setting.rates > 1:
             self.stack = Stack(setting.K, setting.rates, setting.joint, arrays)
@@ -170,7 +169,6 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t k, l
         cdef Py_ssize_t K = self.setting.K
         cdef double value = 0.0, unit
-        self.round_weight = weight
         if self.stack is None:
             return Structure.suffer(self, loss, margins, target, weight, slopes)
         if self.u != NULL:
@@ -389,11 +387,11 @@ cdef class Coordinatewise(Structure):
             self.es[l] = self.lane_rate(l) * self.slopes[l]
 
     cdef void take_slopes(self, const double* slopes) noexcept nogil:
-        """The slopes of the round. A stacked ONS lane takes a row of weight ω into G as ω rows: with ω² there and ω in the
-        step, heavy rows would move it least."""
+        """The slopes of the round. Where ONS is left to itself a row of weight ω enters G as ω rows: with ω² there and ω in
+        the step, heavy rows would move it least."""
         cdef Py_ssize_t l
         self.slopes = self.entering = slopes
-        if self.stack is not None and self.newtonian and self.round_weight != 1.0:
+        if self.setting.lighter and self.round_weight != 1.0:
             for l in range(self.setting.L):
                 self.lighter[l] = slopes[l] / sqrt(self.round_weight)
             self.entering = &self.lighter[0]

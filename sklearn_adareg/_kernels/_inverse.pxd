@@ -12,6 +12,7 @@ cdef class FullInverse(Full):
     cdef double[::1] tolerance
     cdef double[::1] appended
     cdef double[::1] along
+    cdef double entering            # what a gradient is multiplied with on its way into G
     cdef double[::1] sparse_g
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew

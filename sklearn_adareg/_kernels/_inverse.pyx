@@ -103,6 +103,12 @@ cdef class FullInverse(Full):
         cdef Py_ssize_t l, i, k
         cdef Py_ssize_t D = self.setting.D
         cdef double weight, factor
+        cdef double root = sqrt(self.round_weight) if self.setting.lighter else 1.0
+        self.entering = 1.0 / root
+        if root != 1.0:
+            for l in range(self.setting.L):
+                for i in range(D):
+                    self.g[l, i] *= self.entering
         cdef double* v
         for l in range(self.setting.L):
             k = <Py_ssize_t> self.count[l]
@@ -114,7 +120,7 @@ cdef class FullInverse(Full):
                 factor = self.setting.eta[l]
             else:                                        # G_t⁻¹ g = v / (1 + gᵀv)
                 memcpy(&self.move[l, 0], v, D * sizeof(double))
-                factor = self.setting.eta[l] * weight
+                factor = self.setting.eta[l] * weight * root
             for i in range(D):
                 self.move[l, i] *= factor
         return 0
@@ -127,7 +133,7 @@ cdef class FullInverse(Full):
             self.times_inverse(lane, &self.g[lane, 0], out)
             return
         for j in range(row.n):
-            self.sparse_g[j] = self.slopes[lane] * row.z[j]
+            self.sparse_g[j] = self.entering * self.slopes[lane] * row.z[j]
         memset(out, 0, D * sizeof(double))
         combine(&self.P[lane, 0, 0], D, row.index, &self.sparse_g[0], row.n, out, D)
         self.less_pending(lane, row, &self.sparse_g[0], NULL, out)

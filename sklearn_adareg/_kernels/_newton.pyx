@@ -41,7 +41,6 @@ cdef class Newton(FullInverse):
     cdef double[::1] ridge       # the square that its ridge stands for
     cdef double[::1] zc          # the row, centered
     cdef double[::1] curvatures
-    cdef double round_weight
     cdef bint measured           # the row has been taken into the features' statistics
     cdef bint steep
     cdef Py_ssize_t centered     # how many features have a center
@@ -105,7 +104,6 @@ cdef class Newton(FullInverse):
     cdef double suffer(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
         cdef Py_ssize_t l
         cdef double value = Structure.suffer(self, loss, margins, target, weight, slopes)
-        self.round_weight = weight
         if self.setting.relative or self.setting.shifted:
             for l in range(self.setting.L):
                 self.curvatures[l] = self.lane_curvature(loss, l, margins[l], target[l])

@@ -61,6 +61,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         structure.predict(&row, m)
         if weighted:
             weight = weights[i]
+        structure.round_weight = weight
         value = structure.suffer(loss, m, &targets[i, 0], weight, slopes)
         steepest = 0.0
         for l in range(lanes):

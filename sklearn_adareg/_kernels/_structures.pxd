@@ -10,7 +10,7 @@ cdef class Setting:
     cdef readonly int degree                  # of the loss in the residual's unit
     cdef readonly bint joint
     cdef readonly Py_ssize_t K                # weight vectors of one model; L = K times the step sizes that learn side by side
-    cdef readonly bint intercept, dual, averaging, scaled, relative, shifted
+    cdef readonly bint intercept, dual, averaging, scaled, relative, shifted, lighter
     cdef readonly double epsilon, ridge, lasso, gamma, start, refresh
     cdef double[::1] eta
 
@@ -35,6 +35,7 @@ cdef class Structure:
     cdef bint free               # no domain
     cdef bint wholly             # a domain whose projection moves the whole point
     cdef const double* slopes    # ω ℓ' of the round under way, one a lane
+    cdef double round_weight     # ω of the round under way
     cdef double reach            # the longest step that a gradient of norm 1 can cause
     # online scaling: features in units of the largest seen, residuals in units of their root mean square
     cdef double[:] scale         # the largest |z_i| so far

@@ -26,12 +26,14 @@ cdef class Setting:
 
     def __init__(self, *, Py_ssize_t d, Py_ssize_t lanes, bint intercept, eta, double epsilon, bint dual=False,
                  average=True, double alpha=0.0, double l1_ratio=0.0, double start=0.0, bint scaled=False,
-                 bint relative=False, bint shifted=False, Py_ssize_t rates=1, bint joint=False, double refresh=0.0, int degree=0):
+                 bint relative=False, bint shifted=False, Py_ssize_t rates=1, bint joint=False, double refresh=0.0, int degree=0,
+                 bint lighter=False):
         self.d, self.D, self.K, self.L = d, d + intercept, lanes, lanes * rates
         self.intercept = intercept
         self.rates, self.joint, self.refresh, self.degree = rates, joint, refresh, degree
         self.eta = np.repeat(np.zeros(rates) + np.asarray(eta, dtype=np.float64), lanes)
         self.scaled, self.relative, self.shifted = scaled, relative, shifted
+        self.lighter = lighter      # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
         self.epsilon = epsilon
         self.dual = dual
         self.averaging = average is not False
