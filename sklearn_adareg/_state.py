@@ -10,7 +10,11 @@ from ._kernels._structures import Setting
 from ._rows import make_rows
 
 FORMAT = 1
-SETTING = "d lanes intercept eta epsilon average alpha l1_ratio start scaled relative shifted rates joint refresh degree lighter".split()
+SETTING = (
+    *("d", "lanes", "intercept", "start", "joint", "rates"),
+    *("eta", "epsilon", "refresh", "average", "alpha", "l1_ratio"),
+    *("scaled", "relative", "shifted", "degree", "lighter"),
+)
 
 
 class Block:
