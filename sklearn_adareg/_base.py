@@ -92,9 +92,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             order, score = self._hold_out(
                 X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val)
             )
-            _parameters.check_average(state.recipe["average"], state.rounds + len(order))
-
             most = _parameters.passes(self.get_params(deep=False), state.recipe, len(order))
+            _parameters.check_average(state.recipe["average"], state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
 
             def fitted(shown=state):
@@ -134,7 +133,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             if first:
                 self._adopt(state, n_iter_=1, loss_curve_=[])
         if len(order):
-            self._play(state, X, order, targets, weights, True)
+            self._play(state, X, order, targets, weights, True, streaming=True)
         return self
 
     def _validate(self, X, y, sample_weight, reset):
@@ -238,9 +237,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         )
         return np.sort(order), held
 
-    def _play(self, state, X, order, targets, weights, first_sight):
+    def _play(self, state, X, order, targets, weights, first_sight, streaming=False):
         """One pass over ``order``; its weighted mean loss."""
-        report = ProgressiveReport(state, quiet=not self.verbose)
+        report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
 
         def loss(lanes):
             return self._loss_kernel(state.classes, lanes)

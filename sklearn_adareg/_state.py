@@ -87,6 +87,7 @@ class State:
         self.blocks = [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
         self.loss_total = 0.0  # weighted losses of rows at first sight
         self.weight_total = 0.0
+        self.reported = (0.0, 0.0)  # those two when a stream's progress was last printed
         self.publication = None  # the fitted model as last shown, while it is current
 
     @property

@@ -52,15 +52,19 @@ class Watch:
 
 
 class ProgressiveReport:
-    """Prints the loss the way Vowpal Wabbit does: at round 1, 2, 4, 8, …, its mean so far and since the last line."""
+    """Prints the loss the way Vowpal Wabbit does: at round 1, 2, 4, 8, …, its mean so far and since the last line.
+
+    A stream is one report over all its calls; in ``fit`` each pass has its own, and a line where it ended.
+    """
 
     HEADER = f"{'round':>12} {'mean loss':>12} {'since last':>12}"
 
-    def __init__(self, state, quiet):
-        self.state, self.quiet = state, quiet
+    def __init__(self, state, quiet, streaming):
+        self.state, self.quiet, self.streaming = state, quiet, streaming
         self.loss = self.weight = 0.0
-        self.since_loss = self.since_weight = 0.0
-        if not quiet:
+        self.before = np.array([state.loss_total, state.weight_total]) if streaming else np.zeros(2)
+        self.reported = np.array(state.reported) if streaming else np.zeros(2)
+        if not quiet and (not streaming or state.rounds == 0):
             print(self.HEADER)
 
     def segments(self, order, longest):
@@ -78,21 +82,24 @@ class ProgressiveReport:
         """Take a segment in, and print when the rounds are a power of two."""
         self.loss += loss
         self.weight += weight
-        self.since_loss += loss
-        self.since_weight += weight
         rounds = self.state.rounds
         if not self.quiet and rounds & (rounds - 1) == 0:
             self.line()
 
     def line(self):
         """One line, when there is something new."""
-        if self.since_weight:
-            mean, since = self.loss / self.weight, self.since_loss / self.since_weight
-            print(f"{self.state.rounds:>12d} {mean:>12.6g} {since:>12.6g}")
-            self.since_loss = self.since_weight = 0.0
+        total = self.before + np.array([self.loss, self.weight])
+        since = total - self.reported
+        if since[1] > 0.0:
+            print(
+                f"{self.state.rounds:>12d} {total[0] / total[1]:>12.6g} {since[0] / since[1]:>12.6g}"
+            )
+            self.reported = total
+            if self.streaming:
+                self.state.reported = tuple(total.tolist())
 
     def close(self):
         """The pass is over: say where it ended; the mean loss of the pass."""
-        if not self.quiet:
+        if not self.quiet and not self.streaming:
             self.line()
         return self.loss / self.weight if self.weight else float("nan")

@@ -208,8 +208,10 @@ def report(text):
 
 
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+@pytest.mark.parametrize("chunks", [1, 7])
 @pytest.mark.parametrize("n", [1, 64, 100])
-def test_progress_is_printed_at_powers_of_two_and_at_the_end(n, loss, capsys):
+def test_progress_of_a_stream_is_printed_at_powers_of_two(n, chunks, loss, capsys):
+    """Over all calls of partial_fit, with one header."""
     X, y = data(loss)
     X, y = X[:n], y[:n]
     labels = {"classes": [-1, 1]} if loss == "log_loss" else {}
@@ -218,11 +220,12 @@ def test_progress_is_printed_at_powers_of_two_and_at_the_end(n, loss, capsys):
         one_by_one.partial_fit(X[[i]], y[[i]], **labels)
         totals.append(one_by_one.progressive_loss_ * (i + 1))
     assert capsys.readouterr().out == ""
-    model = estimator(loss=loss, verbose=1).partial_fit(X, y, **labels)
+    model = estimator(loss=loss, verbose=1)
+    for part in np.array_split(np.arange(n), min(n, chunks)):
+        model.partial_fit(X[part], y[part], **labels)
     header, lines = report(capsys.readouterr().out)
     assert header.split() == ["round", "mean", "loss", "since", "last"]
-    powers = [2**k for k in range(8) if 2**k <= n]
-    ends = powers if n in powers else [*powers, n]
+    ends = [2**k for k in range(8) if 2**k <= n]
     assert [line[0] for line in lines] == ends
     begins = [0, *ends[:-1]]
     for (_, mean, since), begin, end in zip(lines, begins, ends, strict=True):
@@ -234,7 +237,7 @@ def test_progress_is_printed_at_powers_of_two_and_at_the_end(n, loss, capsys):
 def test_printed_means_are_weighted(capsys):
     X, y = data("squared_error")
     weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
-    model = estimator(loss="squared_error", verbose=1).partial_fit(X, y, weight)
+    model = estimator(loss="squared_error", verbose=1).fit(X, y, weight)
     _, lines = report(capsys.readouterr().out)
     assert lines[-1][0] == np.count_nonzero(weight)
     assert lines[-1][1] == pytest.approx(model.progressive_loss_, rel=1e-5)
