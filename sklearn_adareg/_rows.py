@@ -20,7 +20,8 @@ def make_rows(X, recipe):
     )
     drop_zeros = waits or (bool(recipe["alpha"]) and recipe["structure"] != "full")
     if not sparse.issparse(X):
-        return DenseRows(X, recipe["intercept"], drop_zeros)
+        wide = recipe["structure"] != "full" and recipe["lanes"] * recipe["rates"] >= 4
+        return DenseRows(X, recipe["intercept"], drop_zeros, drop_many=wide)
     if (
         not X.has_canonical_format
     ):  # a column twice in a row would be stepped twice from one gradient

@@ -13,7 +13,6 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] last            # the round in which a coordinate was last touched
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
-    cdef bint side_by_side           # x, G and u of a coordinate lie next to each other
     cdef bint on_records             # this sparse row is worked on where its coordinates lie
     cdef bint direct                 # this row's coordinates are worked on where they lie
     cdef bint plain                  # mirror descent without penalty and domain

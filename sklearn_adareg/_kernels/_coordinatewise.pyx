@@ -72,8 +72,6 @@ cdef class Coordinatewise(Structure):
         self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
-        self.side_by_side = (fields[:2] == ("x", "G") and len(fields) == 2 + setting.averaging
-                             and cells.strides[0] == setting.L * <Py_ssize_t> sizeof(double))
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.averages, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
@@ -333,7 +331,7 @@ cdef class Coordinatewise(Structure):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         if self.on_records:
-            record_dots(self.x, self.stride, row.index, row.z, margins,
+            record_dots(self.x, self.u, self.stride, row.index, row.z, margins,
                         &self.averages[0] if self.stack is not None and self.u != NULL else NULL, row.n, self.setting.L)
         else:
             self.dots(row, self.xb, margins)

@@ -22,7 +22,7 @@ cdef class Diagonal(Coordinatewise):
         self.fused = self.plain and potential.descend != NULL
 
     cdef bint by_records(self) noexcept nogil:
-        return self.fused and self.side_by_side and not self.implicit
+        return self.fused and not self.implicit
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.take_slopes(slopes)
@@ -45,8 +45,8 @@ cdef class Diagonal(Coordinatewise):
             return
         self.lane_slopes()
         if self.on_records:
-            self.potential.records(self.x, self.stride, row.index, row.z, self.entering, &self.es[0], self.clock.C, self.u != NULL,
-                                   row.n, self.setting.L)
+            self.potential.records(self.x, self.G, self.u, self.stride, row.index, row.z, self.entering, &self.es[0],
+                                   self.clock.C, row.n, self.setting.L)
             return
         self.potential.descend(row.z, self.entering, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, row.n, self.setting.L)
 

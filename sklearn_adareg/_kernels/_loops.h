@@ -47,14 +47,33 @@ ADAREG_CLONES static double adareg_dot(adareg_in a, adareg_in b, ptrdiff_t n)
     return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
-/* m_l = Σ_j z_j x_jl */
+/* m_l = Σ_j z_j x_jl, eight lanes at a time in registers */
 ADAREG_CLONES static void adareg_lane_dots(adareg_in z, adareg_in x, adareg_out m, ptrdiff_t n, ptrdiff_t L)
 {
-    for (ptrdiff_t l = 0; l < L; l++)
-        m[l] = 0.0;
-    for (ptrdiff_t j = 0; j < n; j++)
-        for (ptrdiff_t l = 0; l < L; l++)
-            m[l] += z[j] * x[j * L + l];
+    ptrdiff_t l = 0;
+    for (; l + 8 <= L; l += 8) {
+        double part[8] = {0};
+        for (ptrdiff_t j = 0; j < n; j++)
+            for (int k = 0; k < 8; k++)
+                part[k] += z[j] * x[j * L + l + k];
+        for (int k = 0; k < 8; k++)
+            m[l + k] = part[k];
+    }
+    for (; l + 2 <= L; l += 2) {
+        double a = 0.0, b = 0.0;
+        for (ptrdiff_t j = 0; j < n; j++) {
+            a += z[j] * x[j * L + l];
+            b += z[j] * x[j * L + l + 1];
+        }
+        m[l] = a;
+        m[l + 1] = b;
+    }
+    if (l < L) {
+        double a = 0.0;
+        for (ptrdiff_t j = 0; j < n; j++)
+            a += z[j] * x[j * L + l];
+        m[l] = a;
+    }
 }
 
 /* y += a x */
@@ -130,21 +149,21 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
 #define ADAREG_AHEAD 8
 #define ADAREG_BLOCK 128 /* numbers that are gathered, worked on as vectors, and scattered at a time */
 
-/* Sparse rows on records: the numbers of coordinate i lie side by side from r = cells + i·stride on, x_l at r[l], G_l at r[L + l] and the
-   average's accumulator at r[2L + l]. One cache line or two a coordinate, fetched a few coordinates ahead; nothing is copied. */
-ADAREG_INLINE void adareg_record_dots_of(const double *cells, ptrdiff_t stride, const int *index, adareg_in z, double *m, double *a,
-                                         ptrdiff_t n, const ptrdiff_t L)
+/* Sparse rows where their coordinates lie: the numbers of coordinate i are x[i·stride + l], G[…] and u[…], one a lane. Where they lie side by side
+   that is one cache line or two a coordinate, fetched a few coordinates ahead; nothing is copied. */
+ADAREG_INLINE void adareg_record_dots_of(const double *x, const double *u, ptrdiff_t stride, const int *index, adareg_in z, double *m,
+                                         double *a, ptrdiff_t n, const ptrdiff_t L)
 {
-    double last[8] = {0}, mean[8] = {0};
+    double last[2] = {0}, mean[2] = {0};
     for (ptrdiff_t j = 0; j < n; j++) {
-        const double *r = cells + index[j] * stride;
+        const ptrdiff_t at = index[j] * stride;
         if (j + ADAREG_AHEAD < n)
-            ADAREG_FETCH(cells + index[j + ADAREG_AHEAD] * stride);
+            ADAREG_FETCH(x + index[j + ADAREG_AHEAD] * stride);
         for (ptrdiff_t l = 0; l < L; l++)
-            last[l] += z[j] * r[l];
+            last[l] += z[j] * x[at + l];
         if (a)
             for (ptrdiff_t l = 0; l < L; l++)
-                mean[l] += z[j] * r[2 * L + l];
+                mean[l] += z[j] * u[at + l];
     }
     for (ptrdiff_t l = 0; l < L; l++) {
         m[l] = last[l];
@@ -154,27 +173,22 @@ ADAREG_INLINE void adareg_record_dots_of(const double *cells, ptrdiff_t stride, 
 }
 
 /* m_l = Σ z_j x_jl and, unless a is NULL, a_l = Σ z_j u_jl */
-ADAREG_UNUSED static void adareg_record_dots(const double *cells, ptrdiff_t stride, const int *index, const double *z, double *m,
-                                                       double *a, ptrdiff_t n, ptrdiff_t L)
+ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *u, ptrdiff_t stride, const int *index, const double *z,
+                                             double *m, double *a, ptrdiff_t n, ptrdiff_t L)
 {
     if (L == 1)
-        adareg_record_dots_of(cells, stride, index, z, m, a, n, 1);
+        adareg_record_dots_of(x, u, stride, index, z, m, a, n, 1);
     else if (L == 2)
-        adareg_record_dots_of(cells, stride, index, z, m, a, n, 2);
+        adareg_record_dots_of(x, u, stride, index, z, m, a, n, 2);
     else {
         for (ptrdiff_t l = 0; l < L; l++) {
             m[l] = 0.0;
             if (a)
                 a[l] = 0.0;
         }
-        for (ptrdiff_t j = 0; j < n; j++) {
-            const double *r = cells + index[j] * stride;
-            if (j + ADAREG_AHEAD < n)
-                ADAREG_FETCH(cells + index[j + ADAREG_AHEAD] * stride);
-            adareg_axpy(z[j], r, m, L);
-            if (a)
-                adareg_axpy(z[j], r + 2 * L, a, L);
-        }
+        adareg_combine(x, stride, index, z, n, m, L);
+        if (a)
+            adareg_combine(u, stride, index, z, n, a, L);
     }
 }
 
@@ -232,79 +246,100 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
 /* For a ψ/η given as an expression in v: NAME_steps is h = ψ(λ)/η; NAME_descend is a whole diagonal round,
    G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g = s z and es = η s. */
 #define ADAREG_POTENTIAL(NAME, PSI)                                                                                    \
-    ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                        \
+    ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                         \
     {                                                                                                                  \
         for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
             const double v = lam[i];                                                                                   \
             h[i] = PSI;                                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
+    ADAREG_CLONES static void adareg_##NAME##_flat(adareg_in g, adareg_in eg, double C, adareg_out G, adareg_out x,    \
+                                                   adareg_out u, ptrdiff_t n)                                          \
+    {                                                                                                                  \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
+            const double v = G[i] + g[i] * g[i];                                                                       \
+            const double delta = eg[i] * (PSI);                                                                        \
+            G[i] = v;                                                                                                  \
+            x[i] -= delta;                                                                                             \
+            if (u)                                                                                                     \
+                u[i] -= C * delta;                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
     ADAREG_CLONES static void adareg_##NAME##_descend(adareg_in z, adareg_in s, adareg_in es, double C, adareg_out G,  \
                                                       adareg_out x, adareg_out u, ptrdiff_t n, ptrdiff_t L)            \
     {                                                                                                                  \
-        if (L == 1 && u) {                                                                                             \
+        if (L == 1) {                                                                                                  \
             const double slope = s[0], step = es[0];                                                                   \
             for (ptrdiff_t j = 0; j < n; j++) {                                                                        \
                 const double g = slope * z[j], v = G[j] + g * g;                                                       \
                 const double delta = step * z[j] * (PSI);                                                              \
                 G[j] = v;                                                                                              \
                 x[j] -= delta;                                                                                         \
-                u[j] -= C * delta;                                                                                     \
+                if (u)                                                                                                 \
+                    u[j] -= C * delta;                                                                                 \
             }                                                                                                          \
             return;                                                                                                    \
         }                                                                                                              \
-        for (ptrdiff_t j = 0; j < n; j++)                                                                              \
-            for (ptrdiff_t l = 0; l < L; l++) {                                                                        \
-                const double g = s[l] * z[j], v = G[j * L + l] + g * g;                                                \
-                const double delta = es[l] * z[j] * (PSI);                                                             \
-                G[j * L + l] = v;                                                                                      \
-                x[j * L + l] -= delta;                                                                                 \
-                if (u)                                                                                                 \
-                    u[j * L + l] -= C * delta;                                                                         \
+        double g[ADAREG_BLOCK], eg[ADAREG_BLOCK];                                                                      \
+        for (ptrdiff_t first = 0; first < L; first += ADAREG_BLOCK) { /* more lanes than a block holds: in parts */    \
+            const ptrdiff_t lanes = L - first < ADAREG_BLOCK ? L - first : ADAREG_BLOCK;                               \
+            const ptrdiff_t most = lanes == L ? ADAREG_BLOCK / L : 1;                                                  \
+            for (ptrdiff_t from = 0; from < n; from += most) {                                                         \
+                const ptrdiff_t count = n - from < most ? n - from : most;                                             \
+                const ptrdiff_t at = from * L + first;                                                                 \
+                for (ptrdiff_t j = 0; j < count; j++)                                                                  \
+                    for (ptrdiff_t l = 0; l < lanes; l++) {                                                            \
+                        g[j * lanes + l] = s[first + l] * z[from + j];                                                 \
+                        eg[j * lanes + l] = es[first + l] * z[from + j];                                               \
+                    }                                                                                                  \
+                adareg_##NAME##_flat(g, eg, C, G + at, x + at, u ? u + at : NULL, count * lanes);                      \
             }                                                                                                          \
+        }                                                                                                              \
     }                                                                                                                  \
-    ADAREG_INLINE void adareg_##NAME##_records_of(double *cells, ptrdiff_t stride, const int *index, const double *z,  \
-                                                  const double *s, const double *es, double C, int u, ptrdiff_t n,     \
-                                                  const ptrdiff_t L)                                                   \
+    ADAREG_INLINE void adareg_##NAME##_records_of(double *x, double *G, double *u, ptrdiff_t stride, const int *index, \
+                                                  const double *z, const double *s, const double *es, double C,        \
+                                                  ptrdiff_t n, const ptrdiff_t L)                                      \
     {                                                                                                                  \
         double v[ADAREG_BLOCK], h[ADAREG_BLOCK];                                                                       \
         const ptrdiff_t most = ADAREG_BLOCK / L;                                                                       \
         for (ptrdiff_t from = 0; from < n; from += most) {                                                             \
             const ptrdiff_t count = n - from < most ? n - from : most;                                                 \
             for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
-                const double *r = cells + index[from + j] * stride;                                                    \
+                const double *of = G + index[from + j] * stride;                                                       \
                 for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
                     const double g = s[l] * z[from + j];                                                               \
-                    v[j * L + l] = r[L + l] + g * g;                                                                   \
+                    v[j * L + l] = of[l] + g * g;                                                                      \
                 }                                                                                                      \
             }                                                                                                          \
             adareg_##NAME##_steps(v, h, count * L);                                                                    \
             for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
-                double *r = cells + index[from + j] * stride;                                                          \
+                const ptrdiff_t at = index[from + j] * stride;                                                         \
                 for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
                     const double delta = es[l] * z[from + j] * h[j * L + l];                                           \
-                    r[l] -= delta;                                                                                     \
-                    r[L + l] = v[j * L + l];                                                                           \
+                    x[at + l] -= delta;                                                                                \
+                    G[at + l] = v[j * L + l];                                                                          \
                     if (u)                                                                                             \
-                        r[2 * L + l] -= C * delta;                                                                     \
+                        u[at + l] -= C * delta;                                                                        \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    ADAREG_UNUSED static void adareg_##NAME##_records(double *cells, ptrdiff_t stride, const int *index,               \
-                                                      const double *z, const double *s, const double *es, double C,    \
-                                                      int u, ptrdiff_t n, ptrdiff_t L)                                 \
+    ADAREG_UNUSED static void adareg_##NAME##_records(double *x, double *G, double *u, ptrdiff_t stride,               \
+                                                      const int *index, const double *z, const double *s,              \
+                                                      const double *es, double C, ptrdiff_t n, ptrdiff_t L)            \
     {                                                                                                                  \
         if (L == 1) {                                                                                                  \
             const double s1[1] = {s[0]}, es1[1] = {es[0]};                                                             \
-            adareg_##NAME##_records_of(cells, stride, index, z, s1, es1, C, u, n, 1);                                  \
+            adareg_##NAME##_records_of(x, G, u, stride, index, z, s1, es1, C, n, 1);                                   \
         } else if (L == 2) {                                                                                           \
             const double s2[2] = {s[0], s[1]}, es2[2] = {es[0], es[1]};                                                \
-            adareg_##NAME##_records_of(cells, stride, index, z, s2, es2, C, u, n, 2);                                  \
-        } else                                                                                                         \
+            adareg_##NAME##_records_of(x, G, u, stride, index, z, s2, es2, C, n, 2);                                   \
+        } else if (L <= ADAREG_BLOCK)                                                                                  \
+            adareg_##NAME##_records_of(x, G, u, stride, index, z, s, es, C, n, L);                                     \
+        else                                                                                                           \
             for (ptrdiff_t j = 0; j < n; j++) {                                                                        \
-                double *r = cells + index[j] * stride;                                                                 \
-                adareg_##NAME##_descend(z + j, s, es, C, r + L, r, u ? r + 2 * L : NULL, 1, L);                        \
+                const ptrdiff_t at = index[j] * stride;                                                                \
+                adareg_##NAME##_descend(z + j, s, es, C, G + at, x + at, u ? u + at : NULL, 1, L);                     \
             }                                                                                                          \
     }
 

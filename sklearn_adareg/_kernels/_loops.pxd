@@ -8,8 +8,8 @@ cdef extern from "_loops.h" nogil:
     void square_in "adareg_square_in"(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L)
     void scaled_step "adareg_scaled_step"(const double* z, const double* hs, double C, double* x, double* u,
                                           Py_ssize_t n, Py_ssize_t L)
-    void record_dots "adareg_record_dots"(const double* cells, Py_ssize_t stride, const int* index, const double* z,
-                                          double* m, double* a, Py_ssize_t n, Py_ssize_t L)
+    void record_dots "adareg_record_dots"(const double* x, const double* u, Py_ssize_t stride, const int* index,
+                                          const double* z, double* m, double* a, Py_ssize_t n, Py_ssize_t L)
     void fade_in "adareg_fade_in"(const double* S, double fade, double h, const double* f, double* T, Py_ssize_t width)
     void small_solve "adareg_small_solve"(const double* S, double prior, double* g, Py_ssize_t width)
 
@@ -31,20 +31,24 @@ cdef extern from "_loops.h" nogil:
                                                                           const double* es, double C, double* G, double* x,
                                                                           double* u, Py_ssize_t n, Py_ssize_t L)
 
-    void inverse_root_records "adareg_inverse_root_records"(double* cells, Py_ssize_t stride, const int* index,
-                                                            const double* z, const double* s, const double* es,
-                                                            double C, int u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_records "adareg_inverse_records"(double* cells, Py_ssize_t stride, const int* index,
-                                                  const double* z, const double* s, const double* es,
-                                                  double C, int u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_cube_root_records "adareg_inverse_cube_root_records"(double* cells, Py_ssize_t stride, const int* index,
-                                                                      const double* z, const double* s, const double* es,
-                                                                      double C, int u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_fourth_root_records "adareg_inverse_fourth_root_records"(double* cells, Py_ssize_t stride, const int* index,
-                                                                          const double* z, const double* s, const double* es,
-                                                                          double C, int u, Py_ssize_t n, Py_ssize_t L)
+    void inverse_root_records "adareg_inverse_root_records"(double* x, double* G, double* u,
+                                                            Py_ssize_t stride, const int* index, const double* z,
+                                                            const double* s, const double* es, double C,
+                                                            Py_ssize_t n, Py_ssize_t L)
+    void inverse_records "adareg_inverse_records"(double* x, double* G, double* u,
+                                                  Py_ssize_t stride, const int* index, const double* z,
+                                                  const double* s, const double* es, double C,
+                                                  Py_ssize_t n, Py_ssize_t L)
+    void inverse_cube_root_records "adareg_inverse_cube_root_records"(double* x, double* G, double* u,
+                                                                      Py_ssize_t stride, const int* index, const double* z,
+                                                                      const double* s, const double* es, double C,
+                                                                      Py_ssize_t n, Py_ssize_t L)
+    void inverse_fourth_root_records "adareg_inverse_fourth_root_records"(double* x, double* G, double* u,
+                                                                          Py_ssize_t stride, const int* index, const double* z,
+                                                                          const double* s, const double* es, double C,
+                                                                          Py_ssize_t n, Py_ssize_t L)
 
 ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
                               double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
-ctypedef void (*records_loop)(double* cells, Py_ssize_t stride, const int* index, const double* z, const double* s,
-                              const double* es, double C, int u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
+ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
+                              const double* s, const double* es, double C, Py_ssize_t n, Py_ssize_t L) noexcept nogil

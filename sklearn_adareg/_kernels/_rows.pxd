@@ -17,7 +17,8 @@ cdef class Rows:
 
 
 cdef class DenseRows(Rows):
-    pass
+    cdef bint drop_many             # zeros are dropped from a row that has many of them
+    cdef Py_ssize_t copy(self, Py_ssize_t i, double* z, int* number, bint drop) noexcept nogil
 
 
 cdef class SparseRows(Rows):

@@ -71,7 +71,7 @@ cdef class Rows:
 
 cdef class DenseRows(Rows):
 
-    def __init__(self, X, bint fit_intercept, bint drop_zeros=False):
+    def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint drop_many=False):
         self.owners = X
         self.n_rows, self.d = X.shape
         self.D = self.d + fit_intercept
@@ -79,17 +79,16 @@ cdef class DenseRows(Rows):
         self.drop_zeros = drop_zeros
         self.single = X.dtype == np.float32
         self.values = np.empty(max(self.D, 1))
-        self.numbers = np.empty(max(self.D, 1) if drop_zeros else 1, dtype=np.intc)
+        self.drop_many = drop_many and not drop_zeros
+        self.numbers = np.empty(max(self.D, 1) if drop_zeros or drop_many else 1, dtype=np.intc)
         self.data = address_2d[float](X) if self.single else address_2d[double](X)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         cdef double* z = &self.values[0]
         cdef int* number = &self.numbers[0]
-        cdef Py_ssize_t n
-        if self.single:
-            n = take_dense[float](<const float*> self.data + i * self.d, z, number, self.d, self.drop_zeros)
-        else:
-            n = take_dense[double](<const double*> self.data + i * self.d, z, number, self.d, self.drop_zeros)
+        cdef Py_ssize_t n = self.copy(i, z, number, self.drop_zeros or self.drop_many)
+        if self.drop_many and 4 * n > 3 * self.d:
+            n = self.copy(i, z, number, False)
         row.index = number if n < self.d else NULL
         if self.D > self.d:
             z[n] = 1.0
@@ -99,6 +98,11 @@ cdef class DenseRows(Rows):
         row.n = n
         row.z = z
         row.norm2 = dot(z, z, n)
+
+    cdef Py_ssize_t copy(self, Py_ssize_t i, double* z, int* number, bint drop) noexcept nogil:
+        if self.single:
+            return take_dense[float](<const float*> self.data + i * self.d, z, number, self.d, drop)
+        return take_dense[double](<const double*> self.data + i * self.d, z, number, self.d, drop)
 
 
 cdef class SparseRows(Rows):
