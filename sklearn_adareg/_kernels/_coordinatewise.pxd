@@ -1,35 +1,20 @@
+from ._gathered cimport Gathered
 from ._losses cimport Loss
 from ._rows cimport Row
 from ._stack cimport Stack
-from ._structures cimport Structure
 
 
-cdef class Coordinatewise(Structure):
-    cdef double *x
-    cdef double *u
-    cdef double *theta
-    cdef double *G
-    cdef Py_ssize_t stride           # from one coordinate's number to the next one's
+cdef class Coordinatewise(Gathered):
     cdef double[::1] last            # the round in which a coordinate was last touched
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
-    cdef bint on_records             # this sparse row is worked on where its coordinates lie
-    cdef bint direct                 # this row's coordinates are worked on where they lie
     cdef bint plain                  # mirror descent without penalty and domain
     cdef bint moves_all              # every coordinate moves in every round
-    cdef double *xb
-    cdef double *ub
-    cdef double *tb
-    cdef double *Gb
-    cdef double *hb                  # ψ(G)/η of the touched coordinates
-    cdef double *nb                  # where they go
     cdef double[::1] es              # η times the slope, one a lane
-    cdef double[::1] workspace
     cdef double[::1] point           # one lane as a whole, for the domain
     cdef double[::1] steps
     cdef double[::1] units
     cdef readonly Stack stack        # None: one step size
-    cdef Row* row
     cdef const double* entering      # slopes as they enter G
     cdef double[::1] lighter
     cdef bint implicit               # long steps are shortened by the curvature ahead of them
@@ -38,20 +23,11 @@ cdef class Coordinatewise(Structure):
 
     cdef void suffer_lanes(self, Loss loss, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
     cdef void shorten(self, const double* reach) noexcept nogil
-    cdef bint by_records(self) noexcept nogil
-    cdef void grow_records(self, Row* row) noexcept nogil
-    cdef void first_sight(self, Row* row) noexcept nogil
-    cdef void grow(self, Row* row) noexcept nogil
-    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil
     cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil
     cdef void spread_units(self, Row* row) noexcept nogil
-    cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil
-    cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
     cdef void descend(self, Row* row) noexcept nogil
     cdef void lane_slopes(self) noexcept nogil
     cdef void take_slopes(self, const double* slopes) noexcept nogil
-    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil
-    cdef void scatter_all(self, Row* row) noexcept nogil
     cdef void aim(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
     cdef void confine(self, Row* row) noexcept nogil

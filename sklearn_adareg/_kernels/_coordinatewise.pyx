@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """What diag and iso share: H_t is diagonal, so a coordinate moves by itself and only when the row touches it.
 
-The numbers of the touched coordinates are gathered into small contiguous buffers (or, for dense rows, worked on where they
-lie), every loop then runs flat over n·L numbers, and the results are scattered back: O(nnz·L) a round. A whole lane is walked
-only when its domain binds (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain.
+``_gathered`` brings the touched coordinates together: O(nnz·L) a round. A whole lane is walked only when its domain binds
+(l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain.
 """
 from libc.math cimport sqrt
 
 from ._domains cimport Domain
-from ._loops cimport dot, lane_dots, record_dots
+from ._gathered cimport Gathered
+from ._loops cimport record_dots
 from ._potentials cimport Potential
 from ._losses cimport Loss
 from ._rows cimport Row
@@ -31,47 +31,11 @@ cdef void plain_step(const double* z, const double* es, const double* h, double*
                 u[j * L + l] -= C * delta
 
 
-cdef class Coordinatewise(Structure):
+cdef class Coordinatewise(Gathered):
     """Diagonal preconditioners, one coordinate at a time."""
-
-    @staticmethod
-    def fields(Setting setting):
-        """What a coordinate keeps beside x and the accumulators of average and dual averaging."""
-        return ()
-
-    @classmethod
-    def allocate(cls, Setting setting, bint sparse):
-        """The arrays of a new state; a coordinate's numbers lie side by side where rows are sparse."""
-        fields = ["x", *cls.fields(setting)] + ["u"] * setting.averaging + ["theta"] * setting.dual
-        shape = (len(fields), setting.D, setting.L)
-        if sparse:                 # and the scale behind them
-            records = np.zeros((setting.D, shape[0] * setting.L + setting.scaled))
-            cells = records[:, :shape[0] * setting.L].reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2)
-        else:
-            cells = np.zeros(shape)
-        arrays = {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2),
-                  "gauge": np.zeros(setting.L), "astray": np.zeros(setting.L)}
-        cells[0, :setting.d] = setting.start
-        if "G" in fields:
-            cells[fields.index("G")] = setting.epsilon
-        if setting.ridge > 0.0 or setting.lasso > 0.0:
-            arrays["last"] = np.zeros(setting.D)
-        if setting.rates > 1:
-            arrays.update(Stack.allocate(setting.K, setting.rates, setting.joint, setting.averaging))
-        arrays.update(cls.allocate_units(setting))
-        if sparse and setting.scaled:
-            arrays["scale"] = records[:, -1]
-        return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        cdef double[:, :, :] cells = arrays["cells"]
-        fields = arrays["fields"]
-        self.stride = cells.strides[1] // sizeof(double) if setting.D > 1 else setting.L
-        self.x = &cells[0, 0, 0]
-        self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
-        self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
-        self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.averages, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
@@ -84,41 +48,12 @@ cdef class Coordinatewise(Structure):
         if self.wholly or self.moves_all:
             self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)
 
-    @staticmethod
-    def lay_out(Setting setting, dict arrays, bint sparse):
-        """Put the numbers of a coordinate side by side again, where rows are sparse: a pickle forgets how they lay."""
-        cells = arrays["cells"]
-        if not sparse or cells.strides[0] == setting.L * cells.itemsize:
-            return
-        side_by_side = np.empty((cells.shape[1], cells.shape[0], cells.shape[2])).transpose(1, 0, 2)
-        side_by_side[:] = cells
-        arrays["cells"] = side_by_side
-
-    def prepare(self, Py_ssize_t widest):
-        """Make room for rows that touch up to ``widest`` coordinates."""
-        cdef Py_ssize_t size = widest * self.setting.L
-        if self.workspace is None or self.workspace.shape[0] < 6 * size:
-            self.workspace = np.empty(6 * max(size, 1))
-        size = self.workspace.shape[0] // 6
-        self.hb, self.nb = &self.workspace[0], &self.workspace[size]
-        self.room_for_units(widest)
-
-    def field(self, name):
-        """A view of one number of every coordinate, (L, D)."""
-        return self.arrays["cells"][self.arrays["fields"].index(name)].T
-
     def published(self):
         """The fitted model, (K, D)."""
         if self.stack is None:
             return super().published()
         averages = self.average() if self.setting.averaging else None
         return self.in_raw_units(self.stack.published(averages, self.last_iterate()))
-
-    def average(self):
-        """Σ c_t x_t / C_T over the iterates that predicted."""
-        if self.arrays["clock"][1] == 0.0:
-            return np.array(self.field("x"))
-        return self.field("x") - self.field("u") / self.arrays["clock"][1]
 
     def last_iterate(self):
         """x_{T+1}, with the penalty that is still to be charged, charged on a copy."""
@@ -218,116 +153,10 @@ cdef class Coordinatewise(Structure):
     cdef void meet(self, Loss loss) noexcept nogil:
         self.implicit = self.stack is not None and loss.steep
 
-    cdef bint by_records(self) noexcept nogil:
-        """Whether sparse rows can be worked on where their coordinates lie."""
-        return False
-
-    cdef void enter(self, Row* row) noexcept nogil:
-        self.row = row
-        self.on_records = row.index != NULL and self.by_records()
-        if self.on_records:
-            return
-        cdef Py_ssize_t size = self.workspace.shape[0] // 6
-        cdef double* room = &self.workspace[2 * size]
-        self.direct = (row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
-                       and not (self.setting.scaled and self.setting.start != 0.0))
-        if self.direct:
-            self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
-            return
-        self.xb, self.Gb = room, room + size
-        self.ub = room + 2 * size if self.u != NULL else NULL
-        self.tb = room + 3 * size if self.theta != NULL else NULL
-        self.gather(row, self.x, self.xb)
-        self.gather(row, self.G, self.Gb)
-        self.gather(row, self.u, self.ub)
-        self.gather(row, self.theta, self.tb)
-        if self.setting.scaled and self.setting.start != 0.0:
-            self.first_sight(row)
-
     cdef void keep_units(self, Row* row) noexcept nogil:
         Structure.keep_units(self, row)
         if self.stack is not None:
             self.stack.keep()
-
-    cdef void first_sight(self, Row* row) noexcept nogil:
-        """A weight that was not 0 before its feature was seen keeps its raw value."""
-        cdef Py_ssize_t j, l, i
-        cdef Py_ssize_t L = self.setting.L
-        for j in range(row.n):
-            i = row.index[j] if row.index != NULL else j
-            if self.scale[i] == 0.0 and self.new_scale[j] > 0.0:
-                for l in range(L):
-                    self.xb[j * L + l] *= self.new_scale[j]
-                    if self.ub != NULL:
-                        self.ub[j * L + l] *= self.new_scale[j]
-
-    cdef void grow(self, Row* row) noexcept nogil:
-        """Carry G over to larger units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""
-        cdef Py_ssize_t j, k, l, i, e
-        cdef Py_ssize_t L = self.setting.L
-        cdef double shrink, grown
-        for k in range(self.grew):
-            j = self.grown[k]
-            i = row.index[j] if row.index != NULL else j
-            if self.scale[i] == 0.0:                     # first sight sets the unit and leaves G
-                continue
-            shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
-            for l in range(L):
-                e = j * L + l
-                grown = self.Gb[e] * shrink + self.setting.epsilon * (1.0 - shrink)
-                self.carry(e, l, grown)
-                self.Gb[e] = grown
-
-    cdef void grow_records(self, Row* row) noexcept nogil:
-        """The same for G where it lies."""
-        cdef Py_ssize_t j, k, l, i
-        cdef double shrink
-        cdef double* G
-        for k in range(self.grew):
-            j = self.grown[k]
-            i = row.index[j]
-            if self.scale[i] == 0.0:
-                continue
-            shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
-            G = self.G + i * self.stride
-            for l in range(self.setting.L):
-                G[l] = G[l] * shrink + self.setting.epsilon * (1.0 - shrink)
-
-    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
-        """What depends on one G that is about to change for its unit."""
-        cdef double before, after
-        if self.setting.dual:
-            self.potential.steps(&self.Gb[e], &before, 1)
-            self.potential.steps(&grown, &after, 1)
-            self.tb[e] *= before / after
-
-    cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil:
-        cdef Py_ssize_t j, l, i
-        cdef Py_ssize_t L = self.setting.L
-        if field == NULL:
-            return
-        if row.index != NULL and L == 1:
-            for j in range(row.n):
-                buffer[j] = field[row.index[j] * self.stride]
-            return
-        for j in range(row.n):
-            i = row.index[j] if row.index != NULL else j
-            for l in range(L):
-                buffer[j * L + l] = field[i * self.stride + l]
-
-    cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil:
-        cdef Py_ssize_t j, l, i
-        cdef Py_ssize_t L = self.setting.L
-        if field == NULL:
-            return
-        if row.index != NULL and L == 1:
-            for j in range(row.n):
-                field[row.index[j] * self.stride] = buffer[j]
-            return
-        for j in range(row.n):
-            i = row.index[j] if row.index != NULL else j
-            for l in range(L):
-                field[i * self.stride + l] = buffer[j * L + l]
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         if self.on_records:
@@ -335,12 +164,6 @@ cdef class Coordinatewise(Structure):
                         &self.averages[0] if self.stack is not None and self.u != NULL else NULL, row.n, self.setting.L)
         else:
             self.dots(row, self.xb, margins)
-
-    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
-        if self.setting.L == 1:
-            margins[0] = dot(row.z, numbers, row.n)
-        else:
-            lane_dots(row.z, numbers, margins, row.n, self.setting.L)
 
     cdef int update(self, Row* row) noexcept nogil:
         if self.plain:
@@ -454,13 +277,6 @@ cdef class Coordinatewise(Structure):
         for e in range(row.n * L):
             self.xb[e] = self.nb[e]
         self.scatter_all(row)
-
-    cdef void scatter_all(self, Row* row) noexcept nogil:
-        if not self.direct:
-            self.scatter(row, self.xb, self.x)
-            self.scatter(row, self.ub, self.u)
-            self.scatter(row, self.tb, self.theta)
-            self.scatter(row, self.Gb, self.G)
 
     cdef void confine(self, Row* row) noexcept nogil:
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""
