@@ -206,7 +206,7 @@ def _set_steps(recipe, params):
         auto["eta"] = 1.0
     elif params["eta"] == "auto" and recipe["scaled"] and plain:
         if structure != "full":
-            auto = {**STACK, "eta": STACK_RATES[potential]}
+            auto = {**STACK, "eta": STACK_RATES.get(potential, (0.5, 5.0))}
             recipe["rates"] = len(auto["eta"])
         elif potential == "ons":
             auto = NEWTON
