@@ -87,7 +87,7 @@ validation_score_curve_ : list of float
     Score on the held-out rows after each pass; with ``early_stopping``.
 progressive_loss_ : float
     Mean loss of the rows at first sight, each predicted before it was learnt from: an honest estimate that needs no held-out rows.
-potential_, structure_, eta_, epsilon_ : object
+potential_, structure_, eta_, epsilon_, average_ : object
     What "auto" and "theory" came to."""
 
 

@@ -69,6 +69,11 @@ class FittedLinearModel:
         """The epsilon in use."""
         return self._fitted_state().recipe["epsilon"]
 
+    @property
+    def average_(self):
+        """The average in use: True, False or the power of t."""
+        return self._fitted_state().recipe["average"]
+
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.
 

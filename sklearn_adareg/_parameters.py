@@ -88,8 +88,7 @@ def passes(params, recipe, rows):
     """How many passes ``fit`` makes at the most.
 
     Left to itself, a model that learns its step size is as good as done after one pass: two more are worth their
-    time where rows are many for the
-    features, and only fit the noise where they are few.
+    time where rows are many for the features, and only fit the noise where they are few.
     """
     if params["max_iter"] is not None:
         return params["max_iter"]
@@ -114,8 +113,8 @@ def check_average(average, rounds):
 def resolve_names(params, d):
     """Potential and structure with "auto" replaced.
 
-    Full ONS is quadratic in the features, so it is taken while they are few; the diagonal p-norm beyond, and wherever the full
-    matrix cannot carry what was asked for.
+    Full ONS is quadratic in the features, so it is taken while they are few; diagonal AdaGrad beyond, and where an L1
+    penalty rules the full matrix out.
     """
     potential, structure = params["potential"], params["structure"]
     l1 = params["alpha"] > 0 and params["l1_ratio"] > 0
@@ -138,10 +137,9 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         The rows of the first call: their width counts, and for ``eta="theory"`` their size.
     shape : dict
         ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown, whether it is a
-        ``regression`` and
-        of which ``degree`` its loss is in the residual.
+        ``regression`` and of which ``degree`` its loss is in the residual.
     theory_bounds : dict
-        ``largest_target`` and ``largest_weight`` of the first call, for ``eta="theory"``.
+        The largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
     is_sparse : bool
         Whether rows are sparse; decides the memory layout only.
     """
@@ -188,8 +186,8 @@ def _set_steps(recipe, params):
     """Eta, epsilon and average, with "auto" resolved.
 
     Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in the full structure, a stack
-    of two step sizes in the
-    others. A domain, a penalty, dual averaging or raw features get one step size that does well over many data sets.
+    of two step sizes in the others. A domain, a penalty, dual averaging or raw features get one step size that
+    does well over many data sets.
     """
     potential, structure = recipe["potential"], recipe["structure"]
     eta, epsilon = AUTO_STEPS.get((potential, structure), AUTO_STEP)
@@ -220,15 +218,11 @@ def _set_steps(recipe, params):
 
 def _check_memory(recipe):
     D = recipe["d"] + recipe["intercept"]
-    needed = 8 * 3 * recipe["lanes"] * D * D
+    needed = 8 * (3 * recipe["lanes"] + 2) * D * D  # three matrices a lane, and two to work in
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (
-        AttributeError,
-        ValueError,
-        OSError,
-    ):  # no such question on this system: the allocation answers it
-        return
+    except (AttributeError, ValueError, OSError):
+        return  # no such question on this system: the allocation answers it
     if needed > 0.8 * held:
         raise ValueError(
             f"structure='full' on {recipe['d']} features would take {needed / 2**30:.1f} GiB and this machine has "

@@ -1,8 +1,6 @@
-"""Potentials as Python sees them: what a user subclasses, and what the bounds need of the built-in ones."""
+"""Potentials as Python sees them: what a user subclasses."""
 
 from abc import ABC, abstractmethod
-
-import numpy as np
 
 
 class SpectralPotential(ABC):
@@ -79,9 +77,3 @@ class SpectralPotential(ABC):
 
     def __hash__(self):
         return hash((type(self), tuple(sorted(vars(self)))))
-
-
-def power_potential(name, eta, p):
-    """ψ of a built-in potential as a Python function, η inside."""
-    exponent = {"adagrad": -0.5, "ons": -1.0, "pnorm": -1.0 / (p + 1.0)}[name]
-    return lambda eigenvalues: eta * np.asarray(eigenvalues) ** exponent

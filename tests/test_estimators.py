@@ -370,7 +370,9 @@ def test_two_threads_fit_two_models_in_the_time_of_one():
         if ratios[-1] <= 1.3:
             return
     load = os.getloadavg()[0]
-    shared = "PYTEST_XDIST_WORKER" in os.environ  # another worker has the second core; -n 0 has both
+    shared = (
+        "PYTEST_XDIST_WORKER" in os.environ
+    )  # another worker has the second core; -n 0 has both
     if load > 1.5 or shared:
         pytest.skip(f"the cores have other work (load {load:.1f}, best ratio {min(ratios):.2f})")
     assert min(ratios) <= 1.3

@@ -11,7 +11,9 @@ from ._structures cimport Structure
 
 import numpy as np
 
-FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED, STEP_OVERFLOW = range(6)
+cpdef enum:
+    FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
+
 cdef double LARGEST = 1e290         # a squared gradient beyond this would soon take G past what a double holds
 
 
@@ -68,13 +70,13 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
             slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
         if not isfinite(value):
-            tally.status = 1
+            tally.status = LOSS_OVERFLOW
             return
         if not steepest * row.norm2 < LARGEST:
-            tally.status = 2
+            tally.status = GRADIENT_OVERFLOW
             return
         if steepest > 0.0 and not structure.reach * sqrt(steepest * row.norm2) * structure.clock.C < LARGEST:
-            tally.status = 5
+            tally.status = STEP_OVERFLOW
             return
 
         if steepest == 0.0 and not structure.restless:
@@ -85,7 +87,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
             if status == 0:
                 status = structure.update(&row)         # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
             if status != 0:
-                tally.status = 3 if status == -1 else 4
+                tally.status = POTENTIAL_FAILED if status == -1 else PROJECTION_FAILED
                 return
 
         structure.keep_units(&row)
