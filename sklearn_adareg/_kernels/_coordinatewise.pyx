@@ -204,6 +204,10 @@ cdef class Coordinatewise(Gathered):
     cdef void lane_slopes(self) noexcept nogil:
         """η times the slope of each lane."""
         cdef Py_ssize_t l
+        if not self.has_units:
+            for l in range(self.setting.L):
+                self.es[l] = self.setting.eta[l] * self.slopes[l]
+            return
         for l in range(self.setting.L):
             self.es[l] = self.lane_rate(l) * self.slopes[l]
 

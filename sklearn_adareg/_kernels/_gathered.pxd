@@ -10,6 +10,7 @@ cdef class Gathered(Structure):
     cdef Py_ssize_t stride           # from one coordinate's number to the next one's
     cdef bint on_records             # this sparse row is worked on where its coordinates lie
     cdef bint direct                 # this row's coordinates are worked on where they lie
+    cdef Py_ssize_t span             # how far loops over them may go: to the end of the last vector where there is room
     cdef double *xb
     cdef double *ub
     cdef double *tb

@@ -11,10 +11,22 @@ from ._domains cimport Domain
 from ._loops cimport dot, lane_dots
 from ._potentials cimport Potential
 from ._rows cimport Row
+from ._rows import VECTOR, padded
 from ._stack cimport Stack
 from ._structures cimport Setting, Structure
 
 import numpy as np
+
+
+VECTOR_BYTES = VECTOR * 8
+
+
+def in_vectors(shape):
+    """Zeros of shape (fields, D, L), the numbers of a field padded to whole vectors by ones, in which a step of 0 stays 0."""
+    fields, D, L = shape
+    cells = padded(fields, D * L)
+    cells[:, D * L:] = 1.0
+    return cells[:, :D * L].reshape(shape)
 
 
 cdef class Gathered(Structure):
@@ -34,7 +46,7 @@ cdef class Gathered(Structure):
             records = np.zeros((setting.D, shape[0] * setting.L + setting.scaled))
             cells = records[:, :shape[0] * setting.L].reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2)
         else:
-            cells = np.zeros(shape)
+            cells = in_vectors(shape)
         arrays = {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2),
                   "gauge": np.zeros(setting.L), "astray": np.zeros(setting.L)}
         cells[0, :setting.d] = setting.start
@@ -61,13 +73,17 @@ cdef class Gathered(Structure):
 
     @staticmethod
     def lay_out(Setting setting, dict arrays, bint sparse):
-        """Put the numbers of a coordinate side by side again, where rows are sparse: a pickle forgets how they lay."""
+        """Side by side where rows are sparse, in whole vectors where they are not: a copy or a pickle forgets how cells lay."""
         cells = arrays["cells"]
-        if not sparse or cells.strides[0] == setting.L * cells.itemsize:
-            return
-        side_by_side = np.empty((cells.shape[1], cells.shape[0], cells.shape[2])).transpose(1, 0, 2)
-        side_by_side[:] = cells
-        arrays["cells"] = side_by_side
+        if sparse:
+            well = cells.strides[0] == setting.L * cells.itemsize
+        else:
+            well = cells.ctypes.data % VECTOR_BYTES == 0 and cells.strides[0] % VECTOR_BYTES == 0
+        if not well:
+            fields, D, L = cells.shape
+            anew = np.empty((D, fields, L)).transpose(1, 0, 2) if sparse else in_vectors(cells.shape)
+            anew[:] = cells
+            arrays["cells"] = anew
 
     def prepare(self, Py_ssize_t widest):
         """Make room for rows that touch up to ``widest`` coordinates."""
@@ -101,7 +117,9 @@ cdef class Gathered(Structure):
         cdef double* room = &self.workspace[2 * size]
         self.direct = (row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
                        and not (self.setting.scaled and self.setting.start != 0.0))
+        self.span = row.n
         if self.direct:
+            self.span = row.room if self.setting.L == 1 else row.n
             self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
             return
         self.xb, self.Gb = room, room + size
@@ -151,7 +169,7 @@ cdef class Gathered(Structure):
 
     cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
         if self.setting.L == 1:
-            margins[0] = dot(row.z, numbers, row.n)
+            margins[0] = dot(row.z, numbers, self.span)
         else:
             lane_dots(row.z, numbers, margins, row.n, self.setting.L)
 

@@ -6,6 +6,7 @@ its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ 
 """
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
+from ._losses cimport Loss
 from ._loops cimport scaled_step, square_in
 from ._potentials cimport Potential
 from ._rows cimport Row
@@ -20,6 +21,7 @@ cdef class Isotropic(Coordinatewise):
     cdef double[::1] trace       # tr G_t, one a lane
     cdef double[::1] trace_now   # the same with the gradient of the round under way
     cdef double[::1] level       # its mean
+    cdef double share            # 1 / D
     cdef double[::1] h           # ψ(level)/η
 
     @staticmethod
@@ -35,8 +37,23 @@ cdef class Isotropic(Coordinatewise):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         self.moves_all = setting.dual and setting.ridge == 0.0 and setting.lasso == 0.0
         super().__init__(setting, potential, domain, arrays)
-        self.trace = arrays["trace"]
+        self.trace, self.share = arrays["trace"], 1.0 / setting.D
         self.trace_now, self.level, self.h = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+
+    cdef void meet(self, Loss loss) noexcept nogil:
+        Coordinatewise.meet(self, loss)
+        self.in_one = self.plain and not (self.has_units or self.potential.fallible or self.setting.lighter)
+
+    cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.trace[l] += slopes[l] * slopes[l] * row.norm2
+            self.level[l] = self.trace[l] * self.share
+        self.potential.steps(&self.level[0], &self.h[0], self.setting.L)
+        for l in range(self.setting.L):
+            self.es[l] = self.setting.eta[l] * slopes[l] * self.h[l]
+        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, self.span, self.setting.L)
+        self.scatter_all(row)
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
@@ -50,7 +67,7 @@ cdef class Isotropic(Coordinatewise):
             square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
             self.trace_now[l] += self.entering[l] * self.entering[l] * row.norm2
-            self.level[l] = self.trace_now[l] / self.setting.D
+            self.level[l] = self.trace_now[l] * self.share
 
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
         self.trace_now[lane] += grown - self.Gb[e]
@@ -73,9 +90,9 @@ cdef class Isotropic(Coordinatewise):
         if not self.setting.dual:
             return
         for l in range(self.setting.L):
-            level = self.trace[l] / self.setting.D
+            level = self.trace[l] * self.share
             self.potential.steps(&level, &before, 1)
-            level = self.trace_now[l] / self.setting.D
+            level = self.trace_now[l] * self.share
             self.potential.steps(&level, &after, 1)
             self.scale_sums(l, before / after)
         self.gather_sums(row)
@@ -112,11 +129,11 @@ cdef class Isotropic(Coordinatewise):
             self.shorten(&self.averages[0])
         for l in range(self.setting.L):
             self.es[l] *= self.h[l]
-        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, row.n, self.setting.L)
+        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, self.span, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i
-        cdef double level = self.trace[lane] / self.setting.D
+        cdef double level = self.trace[lane] * self.share
         cdef double step = self.h[lane]
         if row == NULL:
             self.potential.steps(&level, &step, 1)

@@ -1,7 +1,7 @@
 /* The innermost loops, in C for two things that Cython has no words for: `restrict`, without which every store forces the next
    loads, and function multiversioning, which lets one binary use AVX2 or AVX-512 where the machine has them.
 
-   A potential's ψ is inlined into the loops of a diagonal round by ADAREG_POTENTIAL, so accumulate, precondition, step and
+   A potential's ψ is inlined into the loops of a diagonal round by ADAREG_LOOPS, so accumulate, precondition, step and
    average are one pass over the coordinates. Lanes (weight vectors that read the row together) lie side by side. */
 #ifndef ADAREG_LOOPS_H
 #define ADAREG_LOOPS_H
@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "_loops_avx512.h"
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
 #define ADAREG_CLONES __attribute__((target_clones("default", "arch=x86-64-v3"), unused))
@@ -34,17 +36,18 @@
 typedef const double *ADAREG_RESTRICT adareg_in;
 typedef double *ADAREG_RESTRICT adareg_out;
 
-/* Σ a_i b_i in eight partial sums, which become vectors. */
+/* Σ a_i b_i in eight partial sums, which become vectors. Not wider ones: a load can be served from a store that is still under way
+   only where the store covers it, and x has just been stored. */
 ADAREG_CLONES static double adareg_dot(adareg_in a, adareg_in b, ptrdiff_t n)
 {
-    double part[8] = {0};
-    ptrdiff_t whole = n & ~(ptrdiff_t)7;
+    double part[8] = {0}, rest = 0.0;
+    const ptrdiff_t whole = n & ~(ptrdiff_t)7;
     for (ptrdiff_t j = 0; j < whole; j += 8)
         for (int k = 0; k < 8; k++)
             part[k] += a[j + k] * b[j + k];
     for (ptrdiff_t j = whole; j < n; j++)
-        part[j & 7] += a[j] * b[j];
-    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+        rest += a[j] * b[j];
+    return rest + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));
 }
 
 /* m_l = Σ_j z_j x_jl, eight lanes at a time in registers */
@@ -74,6 +77,39 @@ ADAREG_CLONES static void adareg_lane_dots(adareg_in z, adareg_in x, adareg_out 
             a += z[j] * x[j * L + l];
         m[l] = a;
     }
+}
+
+/* z = a as doubles; returns Σ a_i². Summed on the way, since what has just been stored cannot be loaded at once. */
+#define ADAREG_TAKE(TYPE)                                                                                              \
+    ADAREG_CLONES static double adareg_take_##TYPE(const TYPE *ADAREG_RESTRICT a, adareg_out z, ptrdiff_t n)           \
+    {                                                                                                                  \
+        double part[8] = {0}, rest = 0.0;                                                                              \
+        const ptrdiff_t whole = n & ~(ptrdiff_t)7;                                                                     \
+        for (ptrdiff_t j = 0; j < whole; j += 8)                                                                       \
+            for (int k = 0; k < 8; k++) {                                                                              \
+                const double value = a[j + k];                                                                         \
+                z[j + k] = value;                                                                                      \
+                part[k] += value * value;                                                                              \
+            }                                                                                                          \
+        for (ptrdiff_t j = whole; j < n; j++) {                                                                        \
+            const double value = a[j];                                                                                 \
+            z[j] = value;                                                                                              \
+            rest += value * value;                                                                                     \
+        }                                                                                                              \
+        return rest + (((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7])));     \
+    }
+ADAREG_TAKE(double)
+ADAREG_TAKE(float)
+
+/* log(1 + e) for 0 ≤ e ≤ 1 as 2 artanh(e / (2 + e)), whose series in (e / (2 + e))² ≤ 1/9 is exact to the last place or two after
+   sixteen terms. The library's log1p looks at the size of e first, which is as random as the labels, and a wrong guess costs the
+   processor more than the series. */
+ADAREG_CLONES static double adareg_log1p_of_unit(double e)
+{
+    const double s = e / (2.0 + e), w = s * s, w2 = w * w, w4 = w2 * w2, w8 = w4 * w4;
+    const double a = (1.0 + w * (1.0 / 3)) + w2 * (1.0 / 5 + w * (1.0 / 7)), b = (1.0 / 9 + w * (1.0 / 11)) + w2 * (1.0 / 13 + w * (1.0 / 15));
+    const double c = (1.0 / 17 + w * (1.0 / 19)) + w2 * (1.0 / 21 + w * (1.0 / 23)), d = (1.0 / 25 + w * (1.0 / 27)) + w2 * (1.0 / 29 + w * (1.0 / 31));
+    return 2.0 * s * ((a + w4 * b) + w8 * (c + w4 * d));
 }
 
 /* y += a x */
@@ -123,11 +159,11 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
 {
     if (L == 1) {
         const double step = hs[0], weighed = C * hs[0];
-        for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t j = 0; j < n; j++) {
             x[j] -= step * z[j];
-        if (u)
-            for (ptrdiff_t j = 0; j < n; j++)
+            if (u)
                 u[j] -= weighed * z[j];
+        }
         return;
     }
     for (ptrdiff_t j = 0; j < n; j++)
@@ -243,9 +279,9 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
         adareg_fade_in_of(S, fade, h, f, T, width);
 }
 
-/* For a ψ/η given as an expression in v: NAME_steps is h = ψ(λ)/η; NAME_descend is a whole diagonal round,
-   G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g = s z and es = η s. */
-#define ADAREG_POTENTIAL(NAME, PSI)                                                                                    \
+/* For a ψ/η given as an expression in v, three loops over numbers that lie in a row: NAME_steps is h = ψ(λ)/η; NAME_flat and
+   NAME_single are G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g and eg = η g as arrays, or with g = s z for one lane. */
+#define ADAREG_LOOPS(NAME, PSI)                                                                                        \
     ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                         \
     {                                                                                                                  \
         for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
@@ -265,19 +301,26 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
                 u[i] -= C * delta;                                                                                     \
         }                                                                                                              \
     }                                                                                                                  \
-    ADAREG_CLONES static void adareg_##NAME##_descend(adareg_in z, adareg_in s, adareg_in es, double C, adareg_out G,  \
-                                                      adareg_out x, adareg_out u, ptrdiff_t n, ptrdiff_t L)            \
+    ADAREG_CLONES static void adareg_##NAME##_single(adareg_in z, double s, double es, double C, adareg_out G,         \
+                                                     adareg_out x, adareg_out u, ptrdiff_t n)                          \
+    {                                                                                                                  \
+        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
+            const double g = s * z[j], v = G[j] + g * g;                                                               \
+            const double delta = es * z[j] * (PSI);                                                                    \
+            G[j] = v;                                                                                                  \
+            x[j] -= delta;                                                                                             \
+            if (u)                                                                                                     \
+                u[j] -= C * delta;                                                                                     \
+        }                                                                                                              \
+    }
+
+/* From those loops: NAME_descend is a whole diagonal round on rows in a row, NAME_records on sparse rows where they lie. */
+#define ADAREG_ROUNDS(NAME)                                                                                            \
+    ADAREG_UNUSED static void adareg_##NAME##_descend(const double *z, const double *s, const double *es, double C,    \
+                                                      double *G, double *x, double *u, ptrdiff_t n, ptrdiff_t L)       \
     {                                                                                                                  \
         if (L == 1) {                                                                                                  \
-            const double slope = s[0], step = es[0];                                                                   \
-            for (ptrdiff_t j = 0; j < n; j++) {                                                                        \
-                const double g = slope * z[j], v = G[j] + g * g;                                                       \
-                const double delta = step * z[j] * (PSI);                                                              \
-                G[j] = v;                                                                                              \
-                x[j] -= delta;                                                                                         \
-                if (u)                                                                                                 \
-                    u[j] -= C * delta;                                                                                 \
-            }                                                                                                          \
+            adareg_##NAME##_single(z, s[0], es[0], C, G, x, u, n);                                                     \
             return;                                                                                                    \
         }                                                                                                              \
         double g[ADAREG_BLOCK], eg[ADAREG_BLOCK];                                                                      \
@@ -359,9 +402,45 @@ ADAREG_INLINE double adareg_inverse_sqrt(double v)
     return y * (1.5 - half * y * y);
 }
 
-ADAREG_POTENTIAL(inverse_root, adareg_inverse_sqrt(v))
-ADAREG_POTENTIAL(inverse, 1.0 / v)
-ADAREG_POTENTIAL(inverse_cube_root, 1.0 / cbrt(v))
-ADAREG_POTENTIAL(inverse_fourth_root, 1.0 / sqrt(sqrt(v)))
+ADAREG_LOOPS(inverse_root_narrow, adareg_inverse_sqrt(v))
+ADAREG_LOOPS(inverse, 1.0 / v)
+ADAREG_LOOPS(inverse_cube_root, 1.0 / cbrt(v))
+ADAREG_LOOPS(inverse_fourth_root, 1.0 / sqrt(sqrt(v)))
+
+ADAREG_UNUSED static void adareg_inverse_root_steps(const double *lam, double *h, ptrdiff_t n)
+{
+    if (n < 4) /* too few to keep the divider busy, and it answers sooner */
+        for (ptrdiff_t i = 0; i < n; i++)
+            h[i] = 1.0 / sqrt(lam[i]);
+    else if (ADAREG_WIDE)
+        adareg_inverse_root_steps_512(lam, h, n);
+    else
+        adareg_inverse_root_narrow_steps(lam, h, n);
+}
+
+ADAREG_UNUSED static void adareg_inverse_root_flat(const double *g, const double *eg, double C, double *G, double *x, double *u,
+                                                   ptrdiff_t n)
+{
+    if (ADAREG_WIDE) {
+        adareg_inverse_root_flat_512(g, eg, C, G, x, u, n);
+        return;
+    }
+    adareg_inverse_root_narrow_flat(g, eg, C, G, x, u, n);
+}
+
+ADAREG_UNUSED static void adareg_inverse_root_single(const double *z, double s, double es, double C, double *G, double *x,
+                                                     double *u, ptrdiff_t n)
+{
+    if (ADAREG_WIDE) {
+        adareg_inverse_root_single_512(z, s, es, C, G, x, u, n);
+        return;
+    }
+    adareg_inverse_root_narrow_single(z, s, es, C, G, x, u, n);
+}
+
+ADAREG_ROUNDS(inverse_root)
+ADAREG_ROUNDS(inverse)
+ADAREG_ROUNDS(inverse_cube_root)
+ADAREG_ROUNDS(inverse_fourth_root)
 
 #endif

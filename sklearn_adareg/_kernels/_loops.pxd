@@ -1,6 +1,9 @@
 # The loops of _loops.h, as Cython sees them.
 cdef extern from "_loops.h" nogil:
     double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
+    double take_double "adareg_take_double"(const double* a, double* z, Py_ssize_t n)
+    double take_float "adareg_take_float"(const float* a, double* z, Py_ssize_t n)
+    double log1p_of_unit "adareg_log1p_of_unit"(double e)
     void lane_dots "adareg_lane_dots"(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L)
     void axpy "adareg_axpy"(double a, const double* x, double* y, Py_ssize_t n)
     void combine "adareg_combine"(const double* matrix, Py_ssize_t stride, const int* index, const double* w,

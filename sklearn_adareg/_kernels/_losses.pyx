@@ -6,7 +6,9 @@ by itself (several regression targets), a class number against the rest, or all 
 Kinks have a stated subgradient: 0 for hinge at margin 1, ε-insensitive at the edge, absolute and quantile at residual 0;
 −y for perceptron at margin 0, else a model that starts at 0 would never move.
 """
-from libc.math cimport exp, fabs, fmax, log, log1p
+from libc.math cimport exp, fabs, fmax, log
+
+from ._loops cimport log1p_of_unit
 
 
 cdef class Loss:
@@ -72,6 +74,15 @@ cdef class PointLoss(Loss):
         return total
 
 
+cdef inline double logistic(double m, double y, double* slope) noexcept nogil:
+    """One formula for both ends: on which side of 0 a margin falls is what the processor cannot guess."""
+    cdef double a = y * m
+    cdef double odds = exp(a)
+    cdef double inverse = 1.0 / odds
+    slope[0] = -y / (1.0 + odds)
+    return log1p_of_unit(odds if odds < inverse else inverse) + 0.5 * (fabs(a) - a)
+
+
 cdef class LogLoss(PointLoss):
     """log(1 + exp(−ym)), y = ±1, without overflow at either end."""
 
@@ -83,15 +94,15 @@ cdef class LogLoss(PointLoss):
         return e / ((1.0 + e) * (1.0 + e))
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
-        cdef double a = y * m
-        cdef double e
-        if a > 0.0:
-            e = exp(-a)
-            slope[0] = -y * e / (1.0 + e)
-            return log1p(e)
-        e = exp(a)
-        slope[0] = -y / (1.0 + e)
-        return log1p(e) - a
+        return logistic(m, y, slope)
+
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
+                         Py_ssize_t lanes) noexcept nogil:
+        cdef double total = 0.0
+        cdef Py_ssize_t l
+        for l in range(lanes):
+            total += logistic(margins[l], target[l], &slopes[l])
+        return total
 
 
 cdef class Hinge(PointLoss):

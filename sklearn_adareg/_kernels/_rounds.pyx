@@ -45,52 +45,64 @@ def run_rounds(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
 
 cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
                Loss loss, Structure structure, double* m, double* slopes, Tally tally) noexcept nogil:
-    cdef Row row
+    cdef Row[2] pair                 # the row of this round, and the next one, on its way while this one is learnt from
+    cdef Row* row
     cdef Py_ssize_t i, k, l
+    cdef Py_ssize_t n = order.shape[0]
     cdef Py_ssize_t lanes = structure.setting.L
     cdef bint weighted = weights.shape[0] > 0
-    cdef double value, steepest, weight = 1.0
+    cdef double value, steepest, squared, reach, weight = 1.0
     cdef int status
-    for k in range(order.shape[0]):
+    if n > 0:
+        rows.fetch(order[0], &pair[0])
+    for k in range(n):
         i = order[k]
-        rows.fetch(i, &row)
+        row = &pair[k & 1]
+        if k + 1 < n:
+            rows.fetch(order[k + 1], &pair[(k + 1) & 1])
         structure.clock.strike()
 
         # (1) Output x_t; receive f_t.
         if structure.setting.scaled:
-            structure.normalise(&row)
-        structure.enter(&row)
-        structure.predict(&row, m)
+            structure.normalise(row)
+        structure.enter(row)
+        structure.predict(row, m)
         if weighted:
             weight = weights[i]
         structure.round_weight = weight
         value = structure.suffer(loss, m, &targets[i, 0], weight, slopes)
         steepest = 0.0
         for l in range(lanes):
-            slopes[l] *= weight
+            if weighted:
+                slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
+        squared = steepest * row.norm2                  # ‖g_t‖²
         if not isfinite(value):
             tally.status = LOSS_OVERFLOW
             return
-        if not steepest * row.norm2 < LARGEST:
+        if not squared < LARGEST:
             tally.status = GRADIENT_OVERFLOW
             return
-        if steepest > 0.0 and not structure.reach * sqrt(steepest * row.norm2) * structure.clock.C < LARGEST:
+        reach = structure.reach * structure.clock.C
+        if not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
             tally.status = STEP_OVERFLOW
             return
 
         if steepest == 0.0 and not structure.restless:
-            structure.rest(&row)                        # g_t = 0: G, H and x stay
+            structure.rest(row)                        # g_t = 0: G, H and x stay
+        elif structure.in_one:
+            structure.learn(row, slopes)               # (2), (3) and (4) in one pass
         else:
-            structure.accumulate(&row, slopes)          # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ
-            status = structure.precondition(&row)       # (3) H_t = ψ(P_S G_t)
+            structure.accumulate(row, slopes)          # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ
+            status = structure.precondition(row)       # (3) H_t = ψ(P_S G_t)
             if status == 0:
-                status = structure.update(&row)         # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
+                status = structure.update(row)         # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
             if status != 0:
                 tally.status = POTENTIAL_FAILED if status == -1 else PROJECTION_FAILED
                 return
 
-        structure.keep_units(&row)
+        if structure.has_units:
+            structure.keep_units(row)
         structure.clock.keep()
         tally.loss += weight * value
         tally.weight += weight

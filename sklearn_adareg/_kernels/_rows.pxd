@@ -1,5 +1,6 @@
 ctypedef struct Row:
     Py_ssize_t n          # how many coordinates the row touches, the intercept among them
+    Py_ssize_t room       # the same in whole vectors, where zeros follow the values; else n
     double* z             # their values
     const int* index      # their numbers, or NULL: all D coordinates, in order
     double norm2          # the sum of z squared
@@ -8,8 +9,9 @@ ctypedef struct Row:
 cdef class Rows:
     cdef readonly Py_ssize_t n_rows, d, D, widest
     cdef object owners              # keeps the buffers behind the raw pointers alive
-    cdef double[::1] values
-    cdef int[::1] numbers
+    cdef double[:, ::1] values       # of two rows, by turns
+    cdef int[:, ::1] numbers
+    cdef bint turn
     cdef bint single                # float32 values
     cdef bint drop_zeros            # a zero is an untouched coordinate (penalties ask for this)
     cdef const void* data
@@ -18,7 +20,7 @@ cdef class Rows:
 
 cdef class DenseRows(Rows):
     cdef bint drop_many             # zeros are dropped from a row that has many of them
-    cdef Py_ssize_t copy(self, Py_ssize_t i, double* z, int* number, bint drop) noexcept nogil
+    cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil
 
 
 cdef class SparseRows(Rows):
@@ -26,5 +28,5 @@ cdef class SparseRows(Rows):
     cdef bint as_dense              # deliver all D coordinates
     cdef const void* indices
     cdef const void* indptr
-    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil
     cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil

@@ -8,9 +8,20 @@ dense or sparse, and which zeros count, from everything behind it. The matrix it
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from ._loops cimport dot
+from ._loops cimport dot, take_double, take_float
 
 import numpy as np
+
+VECTOR = 8      # doubles of the widest vector
+
+
+def padded(rows, columns):
+    """Zeros, (rows, columns rounded up to whole vectors), and every row begins where a vector does."""
+    width = max(VECTOR, -(-columns // VECTOR) * VECTOR)
+    room = np.zeros(rows * width + VECTOR)
+    first = -(room.ctypes.data // room.itemsize) % VECTOR
+    return room[first:first + rows * width].reshape(rows, width)
+
 
 ctypedef fused value_type:
     float
@@ -21,37 +32,39 @@ ctypedef fused index_type:
     int64_t
 
 
-cdef Py_ssize_t take_dense(const value_type* source, double* z, int* number, Py_ssize_t d,
-                           bint drop_zeros) noexcept nogil:
-    """Copy d values; number[j] is filled only where zeros are dropped."""
-    cdef Py_ssize_t j, n = 0
-    if drop_zeros:
-        for j in range(d):
-            z[n] = source[j]
-            number[n] = <int> j
-            n += source[j] != 0
-        return n
+cdef double take(const value_type* source, double* z, Py_ssize_t n) noexcept nogil:
+    """Copy n values, and return the sum of their squares."""
     if value_type is double:
-        memcpy(z, source, d * sizeof(double))
+        return take_double(source, z, n)
     else:
-        for j in range(d):
-            z[j] = source[j]
-    return d
+        return take_float(source, z, n)
+
+
+cdef Py_ssize_t take_nonzeros(const value_type* source, double* z, int* number, Py_ssize_t d) noexcept nogil:
+    cdef Py_ssize_t j, n = 0
+    for j in range(d):
+        z[n] = source[j]
+        number[n] = <int> j
+        n += source[j] != 0
+    return n
 
 
 cdef Py_ssize_t take_sparse(const value_type* source, const index_type* column, double* z, int* number,
-                            Py_ssize_t n, bint drop_zeros) noexcept nogil:
+                            Py_ssize_t n, bint drop_zeros, double* norm2) noexcept nogil:
     cdef Py_ssize_t j, kept = 0
     if drop_zeros:
         for j in range(n):
             z[kept] = source[j]
             number[kept] = <int> column[j]
             kept += source[j] != 0
+        norm2[0] = dot(z, z, kept)
         return kept
-    for j in range(n):
-        z[j] = source[j]
-    for j in range(n):
-        number[j] = <int> column[j]
+    norm2[0] = take(source, z, n)
+    if index_type is int32_t:
+        memcpy(number, column, n * sizeof(int))
+    else:
+        for j in range(n):
+            number[j] = <int> column[j]
     return n
 
 
@@ -62,8 +75,16 @@ cdef void scatter_sparse(const value_type* source, const index_type* column, dou
         z[column[j]] = source[j]
 
 
+cdef void append_intercept(Row* row, int* number, Py_ssize_t d) noexcept nogil:
+    row.z[row.n] = 1.0
+    row.norm2 += 1.0
+    if row.index != NULL:
+        number[row.n] = <int> d
+    row.n += 1
+
+
 cdef class Rows:
-    """Rows of a validated matrix: ``fetch`` brings the i-th."""
+    """Rows of a validated matrix: ``fetch`` brings the i-th, which stays until the next but one."""
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         pass
@@ -78,31 +99,39 @@ cdef class DenseRows(Rows):
         self.widest = self.D
         self.drop_zeros = drop_zeros
         self.single = X.dtype == np.float32
-        self.values = np.empty(max(self.D, 1))
+        self.values = padded(2, self.D)
         self.drop_many = drop_many and not drop_zeros
-        self.numbers = np.empty(max(self.D, 1) if drop_zeros or drop_many else 1, dtype=np.intc)
+        self.numbers = np.empty((2, max(self.D, 1) if drop_zeros or drop_many else 1), dtype=np.intc)
         self.data = address_2d[float](X) if self.single else address_2d[double](X)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
-        cdef double* z = &self.values[0]
-        cdef int* number = &self.numbers[0]
-        cdef Py_ssize_t n = self.copy(i, z, number, self.drop_zeros or self.drop_many)
-        if self.drop_many and 4 * n > 3 * self.d:
-            n = self.copy(i, z, number, False)
-        row.index = number if n < self.d else NULL
+        self.turn = not self.turn
+        row.z = &self.values[self.turn, 0]
+        row.n = self.d
+        row.index = NULL
+        if self.drop_zeros or self.drop_many:
+            self.take_nonzeros(i, row, &self.numbers[self.turn, 0])
+        if row.index == NULL:
+            if self.single:
+                row.norm2 = take(<const float*> self.data + i * self.d, row.z, self.d)
+            else:
+                row.norm2 = take(<const double*> self.data + i * self.d, row.z, self.d)
         if self.D > self.d:
-            z[n] = 1.0
-            if row.index != NULL:
-                number[n] = <int> self.d
-            n += 1
-        row.n = n
-        row.z = z
-        row.norm2 = dot(z, z, n)
+            append_intercept(row, &self.numbers[self.turn, 0], self.d)
+        row.room = self.values.shape[1] if row.index == NULL else row.n
 
-    cdef Py_ssize_t copy(self, Py_ssize_t i, double* z, int* number, bint drop) noexcept nogil:
+    cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil:
+        """The row without its zeros, if it has any (a quarter, where they need not be dropped)."""
+        cdef Py_ssize_t n
         if self.single:
-            return take_dense[float](<const float*> self.data + i * self.d, z, number, self.d, drop)
-        return take_dense[double](<const double*> self.data + i * self.d, z, number, self.d, drop)
+            n = take_nonzeros(<const float*> self.data + i * self.d, row.z, number, self.d)
+        else:
+            n = take_nonzeros(<const double*> self.data + i * self.d, row.z, number, self.d)
+        if n == self.d or (self.drop_many and 4 * n > 3 * self.d):
+            return
+        row.n = n
+        row.index = number
+        row.norm2 = dot(row.z, row.z, n)
 
 
 cdef class SparseRows(Rows):
@@ -120,8 +149,8 @@ cdef class SparseRows(Rows):
         self.drop_zeros = drop_zeros
         self.single = X.data.dtype == np.float32
         self.wide = X.indices.dtype == np.int64
-        self.values = np.empty(max(self.widest, 1))
-        self.numbers = np.empty(max(longest + 1, 1), dtype=np.intc)
+        self.values = padded(2, self.widest)
+        self.numbers = np.empty((2, longest + 1), dtype=np.intc)
         self.data = address_1d[float](X.data) if self.single else address_1d[double](X.data)
         if self.wide:
             self.indices, self.indptr = address_1d[int64_t](X.indices), address_1d[int64_t](indptr)
@@ -129,8 +158,8 @@ cdef class SparseRows(Rows):
             self.indices, self.indptr = address_1d[int32_t](X.indices), address_1d[int32_t](indptr)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
-        cdef double* z = &self.values[0]
-        cdef int* number = &self.numbers[0]
+        self.turn = not self.turn
+        cdef int* number = &self.numbers[self.turn, 0]
         cdef Py_ssize_t start, n
         if self.wide:
             start = (<const int64_t*> self.indptr)[i]
@@ -138,34 +167,32 @@ cdef class SparseRows(Rows):
         else:
             start = (<const int32_t*> self.indptr)[i]
             n = (<const int32_t*> self.indptr)[i + 1] - start
+        row.z = &self.values[self.turn, 0]
         if self.as_dense:
-            memset(z, 0, self.d * sizeof(double))
-            self.spread(z, start, n)
-            n = self.d
+            row.index = NULL
+            row.n = self.d
+            memset(row.z, 0, self.d * sizeof(double))
+            self.spread(row.z, start, n)
+            row.norm2 = dot(row.z, row.z, self.d)
         else:
-            n = self.take(z, number, start, n)
-        row.index = NULL if self.as_dense else number
+            row.index = number
+            row.n = self.take(row.z, number, start, n, &row.norm2)
         if self.D > self.d:
-            z[n] = 1.0
-            if not self.as_dense:
-                number[n] = <int> self.d
-            n += 1
-        row.n = n
-        row.z = z
-        row.norm2 = dot(z, z, n)
+            append_intercept(row, number, self.d)
+        row.room = row.n
 
-    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil:
         if self.single:
             if self.wide:
-                return take_sparse[float, int64_t](<const float*> self.data + start, <const int64_t*> self.indices + start,
-                                                   z, number, n, self.drop_zeros)
-            return take_sparse[float, int32_t](<const float*> self.data + start, <const int32_t*> self.indices + start,
-                                               z, number, n, self.drop_zeros)
+                return take_sparse(<const float*> self.data + start, <const int64_t*> self.indices + start,
+                                   z, number, n, self.drop_zeros, norm2)
+            return take_sparse(<const float*> self.data + start, <const int32_t*> self.indices + start,
+                               z, number, n, self.drop_zeros, norm2)
         if self.wide:
-            return take_sparse[double, int64_t](<const double*> self.data + start, <const int64_t*> self.indices + start,
-                                                z, number, n, self.drop_zeros)
-        return take_sparse[double, int32_t](<const double*> self.data + start, <const int32_t*> self.indices + start,
-                                            z, number, n, self.drop_zeros)
+            return take_sparse(<const double*> self.data + start, <const int64_t*> self.indices + start,
+                               z, number, n, self.drop_zeros, norm2)
+        return take_sparse(<const double*> self.data + start, <const int32_t*> self.indices + start,
+                           z, number, n, self.drop_zeros, norm2)
 
     cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
         if self.single:

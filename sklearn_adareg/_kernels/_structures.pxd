@@ -1,3 +1,6 @@
+cimport cython
+from libc.math cimport pow
+
 from ._domains cimport Domain
 from ._losses cimport Loss
 from ._potentials cimport Potential
@@ -15,13 +18,30 @@ cdef class Setting:
     cdef double[::1] eta
 
 
+@cython.final
 cdef class Clock:
     cdef double[::1] now         # rounds and averaging weight so far
     cdef bint averaging
     cdef double gamma
     cdef double t, c, C          # of the round under way
-    cdef void strike(self) noexcept nogil
-    cdef void keep(self) noexcept nogil
+
+    cdef inline void strike(self) noexcept nogil:
+        """A round begins."""
+        self.t = self.now[0] + 1.0
+        if self.gamma == 0.0:
+            self.c = 1.0
+        elif self.gamma == 1.0:
+            self.c = self.t
+        elif self.gamma == 2.0:
+            self.c = self.t * self.t
+        else:
+            self.c = pow(self.t, self.gamma)
+        self.C = self.now[1] + self.c
+
+    cdef inline void keep(self) noexcept nogil:
+        """It stands."""
+        self.now[0] = self.t
+        self.now[1] = self.C
 
 
 cdef class Structure:
@@ -32,6 +52,8 @@ cdef class Structure:
     cdef readonly dict arrays
     cdef bint penalised
     cdef bint restless           # moves even when no lane has a slope
+    cdef bint in_one             # can learn from a row in one pass in which nothing can fail
+    cdef bint has_units          # there is more to keep of a round than x and G: units, or a stack
     cdef bint free               # no domain
     cdef bint wholly             # a domain whose projection moves the whole point
     cdef const double* slopes    # ω ℓ' of the round under way, one a lane
@@ -71,4 +93,5 @@ cdef class Structure:
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil
     cdef int precondition(self, Row* row) noexcept nogil
     cdef int update(self, Row* row) noexcept nogil
+    cdef void learn(self, Row* row, const double* slopes) noexcept nogil
     cdef void rest(self, Row* row) noexcept nogil

@@ -2,7 +2,8 @@
 """What every structure is: the verbs of one round, over L lanes that read the row together.
 
 A round calls ``enter`` (bring the touched coordinates together), ``predict``, ``accumulate`` (G_t), ``precondition`` (H_t)
-and ``update`` (x_{t+1}, projected; the average moves along), or ``rest`` when no lane has a slope. Nothing that outlives the
+and ``update`` (x_{t+1}, projected; the average moves along), or ``learn``, where a structure does those three in one pass, or ``rest``
+when no lane has a slope. Nothing that outlives the
 call changes before ``update``, so a round that fails leaves the state as it was.
 
 Under online scaling the row arrives in units of the largest value that each feature has had, and x lives in those
@@ -12,7 +13,7 @@ their root mean square.
 
 The average Σ c_t x_t = C_T x_{T+1} − Σ C_s δ_s needs only the steps δ: ``u`` accumulates C_s δ_s, and costs what the step costs.
 """
-from libc.math cimport fabs, fmax, fmin, log, pow, sqrt
+from libc.math cimport fabs, fmax, fmin, log, sqrt
 
 from ._domains cimport NoDomain
 from ._losses cimport Loss, PointLoss
@@ -49,22 +50,6 @@ cdef class Clock:
         self.now = now
         self.averaging, self.gamma = setting.averaging, setting.gamma
 
-    cdef void strike(self) noexcept nogil:
-        self.t = self.now[0] + 1.0
-        if self.gamma == 0.0:
-            self.c = 1.0
-        elif self.gamma == 1.0:
-            self.c = self.t
-        elif self.gamma == 2.0:
-            self.c = self.t * self.t
-        else:
-            self.c = pow(self.t, self.gamma)
-        self.C = self.now[1] + self.c
-
-    cdef void keep(self) noexcept nogil:
-        self.now[0] = self.t
-        self.now[1] = self.C
-
 
 cdef class Structure:
     """A structure bound to the arrays of one state."""
@@ -73,6 +58,7 @@ cdef class Structure:
         self.setting, self.potential, self.domain, self.arrays = setting, potential, domain, arrays
         self.penalised = setting.ridge > 0.0 or setting.lasso > 0.0
         self.restless = self.penalised or (setting.scaled and setting.start != 0.0)
+        self.has_units = setting.scaled or setting.relative or setting.shifted or setting.rates > 1
         self.free = isinstance(domain, NoDomain)
         self.wholly = not (self.free or domain.coordinatewise)
         self.clock = Clock(setting, arrays["clock"])
@@ -235,6 +221,9 @@ cdef class Structure:
 
     cdef int update(self, Row* row) noexcept nogil:
         return -1
+
+    cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
+        pass
 
     cdef void rest(self, Row* row) noexcept nogil:
         pass
