@@ -5,6 +5,7 @@ validate → rows → ``run_rounds`` without the GIL → totals → raise in a s
 
 from abc import abstractmethod
 from contextlib import contextmanager
+from functools import cache, partial
 from inspect import signature
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from . import _parameters
 from ._callbacks import CallbackSupportMixin, Listeners
-from ._checks import check_rows_and_targets
+from ._checks import check_finite, check_rows_and_targets
 from ._fitted import FittedLinearModel
 from ._kernels import _rounds
 from ._state import State
@@ -34,6 +35,12 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     _doc_link_template = (
         "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
     )
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        """As scikit-learn finds them, once a class: a short fit would spend much of its time on looking at the signature."""
+        return super()._get_param_names()
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -72,7 +79,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         given = (X, y, sample_weight)
         with self._features_restored_on_failure():
             earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
-            X, y, weights = self._validate(X, y, sample_weight, reset=earlier is None)
+            X, y, weights = self._validate(
+                X, y, sample_weight, reset=earlier is None, finite=not self._rounds_will_tell()
+            )
             _check_some_weight(weights, "sample_weight")
             classes = earlier.classes if earlier else self._find_classes(y, weights)
             targets = self._encode(y, classes, weights)
@@ -92,6 +101,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             order, score = self._hold_out(
                 X, y, weights, order, classes, rng, (X_val, y_val, sample_weight_val)
             )
+            if self._rounds_will_tell() and len(order) < X.shape[0]:
+                check_finite(self, X)
             most = _parameters.passes(self.get_params(deep=False), state.recipe, len(order))
             _parameters.check_average(state.recipe["average"], state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
@@ -136,13 +147,19 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             self._play(state, X, order, targets, weights, True, streaming=True)
         return self
 
-    def _validate(self, X, y, sample_weight, reset):
+    def _rounds_will_tell(self):
+        """Whether a pass over all rows may be what finds those that are not finite; theory looks at the rows before."""
+        return "theory" not in (self.eta, self.epsilon)
+
+    def _validate(self, X, y, sample_weight, reset, finite=True):
         """Checked parameters, rows, targets as given, and weights (empty: all 1)."""
         if (
             reset
         ):  # a running model goes on only with the parameters that were checked when it began
             _parameters.check_pairs(self.get_params(deep=False))
-        X, y = check_rows_and_targets(self, X, y, reset=reset, numeric=is_regressor(self))
+        X, y = check_rows_and_targets(
+            self, X, y, reset=reset, numeric=is_regressor(self), finite=finite
+        )
         weights = np.empty(0)
         if sample_weight is not None:
             weights = _weights(sample_weight, X)
@@ -150,7 +167,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _new_state(self, X, y, targets, weights, classes):
         shape = self._shape_of_model(y, classes)
-        bounds = _theory_bounds(targets, weights)
+        bounds = partial(_theory_bounds, targets, weights)
         recipe = _parameters.make_recipe(
             self.get_params(deep=False), X, shape, bounds, sparse.issparse(X)
         )
@@ -176,7 +193,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 f"This model learns {state.recipe['lanes']} weight vector(s) and y, of shape {np.shape(y)}, asks for "
                 f"{asked['lanes']}; pass targets of the same shape as before, or start anew with fit (warm_start=False)."
             )
-        _parameters.check_limits(state.recipe, X, _theory_bounds(targets, weights))
+        _parameters.check_limits(state.recipe, X, partial(_theory_bounds, targets, weights))
 
     def _with_class_factors(self, weights, targets, order, state, streaming):
         """Weights times ``class_weight``, and the rows that then still have weight."""
@@ -245,17 +262,23 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             return self._loss_kernel(state.classes, lanes)
 
         state.at_first_sight(first_sight)
-        for part in report.segments(order, SEGMENT):
-            total, weight, played, status, structure = state.play(
-                X, part, targets, weights, loss, self.n_jobs
-            )
+        learnt = 0
+        try:
+            for part in report.segments(order, SEGMENT):
+                total, weight, played, status, structure = state.play(
+                    X, part, targets, weights, loss, self.n_jobs
+                )
+                learnt += played
+                if first_sight:
+                    state.loss_total += total
+                    state.weight_total += weight
+                if status != _rounds.FINISHED:
+                    check_finite(self, X)
+                    self._raise(status, part[played], structure)
+                report.add(total, weight)
+        finally:
             if first_sight:
-                state.loss_total += total
-                state.weight_total += weight
-                state.count_classes(targets[part[:played], 0])
-            if status != _rounds.FINISHED:
-                self._raise(status, part[played], structure)
-            report.add(total, weight)
+                state.count_classes(targets, order[:learnt])
         return report.close()
 
     def _raise(self, status, row, structure):

@@ -301,28 +301,36 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     # ---- what the base asks -------------------------------------------------------------------------------------
 
     def _find_classes(self, y, weights):
-        y = column_or_1d(y, warn=True)
+        y = _as_labels(y)
+        two = _two_numbers(y) if not weights.any() else None
+        if two is not None:
+            return two
         if y.dtype.kind not in "iub":  # whole numbers are labels, whatever they are
             check_classification_targets(y)
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
-        y = y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+        y = _as_labels(y)
         if len(classes) == 2:
-            numbers = 1.0 * (y == classes[1])
-            unknown = (numbers == 0) & (y != classes[0])
+            upper = y == classes[1]
+            lower = y == classes[0]
+            strangers = len(y) - np.count_nonzero(upper) - np.count_nonzero(lower)
+            unknown = ~(upper | lower) if strangers else None
+            encoded = 2.0 * upper
+            encoded -= 1.0
         else:
             places = np.searchsorted(classes, y)
             unknown = classes[np.minimum(places, len(classes) - 1)] != y
-            numbers = places.astype(np.float64)
-        if len(weights):
-            unknown &= weights > 0
-        if unknown.any():
-            raise ValueError(
-                f"y has the label {y[unknown][0]!r}, which is not among the classes {classes!r}; drop those rows, or start anew "
-                "with all labels in classes."
-            )
-        return (2.0 * numbers - 1.0 if len(classes) == 2 else numbers).reshape(-1, 1)
+            encoded = places.astype(np.float64)
+        if unknown is not None:
+            if len(weights):
+                unknown &= weights > 0
+            if unknown.any():
+                raise ValueError(
+                    f"y has the label {y[unknown][0]!r}, which is not among the classes {classes!r}; drop those rows, or start "
+                    "anew with all labels in classes."
+                )
+        return encoded.reshape(-1, 1)
 
     def _shape_of_model(self, y, classes):
         lanes = 1 if len(classes) == 2 else len(classes)
@@ -375,6 +383,20 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
+
+
+def _as_labels(y):
+    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+
+
+def _two_numbers(y):
+    """The labels of a y of two whole numbers, sorted; None where it is something else, which takes longer to find out."""
+    if y.dtype.kind not in "iubf":
+        return None
+    two = np.array([y.min(), y.max()])
+    if two[0] == two[1] or (y.dtype.kind == "f" and (two % 1).any()):
+        return None
+    return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
 
 
 def _at_least_two(classes):

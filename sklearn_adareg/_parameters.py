@@ -138,8 +138,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
     shape : dict
         ``lanes`` weight vectors, whether they learn ``joint``ly, whether ``rows_of_coef`` are shown, whether it is a
         ``regression`` and of which ``degree`` its loss is in the residual.
-    theory_bounds : dict
-        The largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
+    theory_bounds : callable
+        Gives the largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
     is_sparse : bool
         Whether rows are sparse; decides the memory layout only.
     """
@@ -295,7 +295,7 @@ def _no_theory(potential, structure, loss):
 def theory_limits(recipe, X, bounds):
     """How large margins, targets and weights can get on these rows."""
     order = {"l2": 2, "box": 1, "l1": np.inf, "simplex": np.inf}[recipe["domain"]]
-    return {"margin": recipe["radius"] * largest_norm(X, order), **bounds}
+    return {"margin": recipe["radius"] * largest_norm(X, order), **bounds()}
 
 
 def check_limits(recipe, X, bounds):

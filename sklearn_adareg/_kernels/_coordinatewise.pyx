@@ -160,8 +160,8 @@ cdef class Coordinatewise(Gathered):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         if self.on_records:
-            record_dots(self.x, self.u, self.stride, row.index, row.z, margins,
-                        &self.averages[0] if self.stack is not None and self.u != NULL else NULL, row.n, self.setting.L)
+            record_dots(self.x, self.G, self.u, self.stride, row.index, row.z, margins,
+                        &self.averages[0] if self.stack is not None and self.u != NULL else NULL, self.Gb, row.n, self.setting.L)
         else:
             self.dots(row, self.xb, margins)
 
@@ -179,10 +179,10 @@ cdef class Coordinatewise(Gathered):
 
     cdef void rest(self, Row* row) noexcept nogil:
         if self.setting.scaled and self.grew:
+            self.grow(row)
             if self.on_records:
-                self.grow_records(row)
+                self.scatter(row, self.Gb, self.G)
             else:
-                self.grow(row)
                 self.scatter_all(row)
 
     # ---- how it is done -----------------------------------------------------------------------------------------

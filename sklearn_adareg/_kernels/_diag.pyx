@@ -24,14 +24,11 @@ cdef class Diagonal(Coordinatewise):
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
         self.take_slopes(slopes)
         if self.setting.scaled and self.grew:
-            if self.on_records:
-                self.grow_records(row)
-            else:
-                self.grow(row)
+            self.grow(row)
         self.lane_slopes()
         if self.on_records:
             self.potential.records(self.x, self.G, self.u, self.stride, row.index, row.z, self.entering, &self.es[0],
-                                   self.clock.C, row.n, self.setting.L)
+                                   self.clock.C, self.Gb, self.hb, row.n, self.setting.L)
             return
         self.potential.descend(row.z, self.entering, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, self.span, self.setting.L)
         self.scatter_all(row)

@@ -21,7 +21,6 @@ cdef class Gathered(Structure):
     cdef Row* row
 
     cdef bint by_records(self) noexcept nogil
-    cdef void grow_records(self, Row* row) noexcept nogil
     cdef void first_sight(self, Row* row) noexcept nogil
     cdef void grow(self, Row* row) noexcept nogil
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil

@@ -111,10 +111,11 @@ cdef class Gathered(Structure):
     cdef void enter(self, Row* row) noexcept nogil:
         self.row = row
         self.on_records = row.index != NULL and self.by_records()
-        if self.on_records:
-            return
         cdef Py_ssize_t size = self.workspace.shape[0] // 6
         cdef double* room = &self.workspace[2 * size]
+        if self.on_records:
+            self.Gb = room + size
+            return
         self.direct = (row.index == NULL and self.stride == self.setting.L and not self.potential.fallible
                        and not (self.setting.scaled and self.setting.start != 0.0))
         self.span = row.n
@@ -201,21 +202,6 @@ cdef class Gathered(Structure):
                 grown = self.Gb[e] * shrink + self.setting.epsilon * (1.0 - shrink)
                 self.carry(e, l, grown)
                 self.Gb[e] = grown
-
-    cdef void grow_records(self, Row* row) noexcept nogil:
-        """The same for G where it lies."""
-        cdef Py_ssize_t j, k, l, i
-        cdef double shrink
-        cdef double* G
-        for k in range(self.grew):
-            j = self.grown[k]
-            i = row.index[j]
-            if self.scale[i] == 0.0:
-                continue
-            shrink = (self.scale[i] / self.new_scale[j]) * (self.scale[i] / self.new_scale[j])
-            G = self.G + i * self.stride
-            for l in range(self.setting.L):
-                G[l] = G[l] * shrink + self.setting.epsilon * (1.0 - shrink)
 
     cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
         """What depends on one G that is about to change for its unit."""

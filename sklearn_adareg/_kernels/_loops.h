@@ -33,8 +33,25 @@
 #define ADAREG_RESTRICT __restrict__
 #endif
 
+#if defined(__GNUC__)
+#define ADAREG_INLINE static inline __attribute__((always_inline))
+#define ADAREG_FETCH(address) __builtin_prefetch(address)
+#else
+#define ADAREG_INLINE static inline
+#define ADAREG_FETCH(address)
+#endif
+
 typedef const double *ADAREG_RESTRICT adareg_in;
 typedef double *ADAREG_RESTRICT adareg_out;
+
+/* Ask for memory before it is needed; of a long stretch only the beginning, after which the hardware sees where it leads. */
+ADAREG_INLINE void adareg_ask_for(const void *from, ptrdiff_t bytes)
+{
+    const char *at = (const char *)from, *end = at + (bytes < 1024 ? bytes : 1024);
+    for (; at < end; at += 64)
+        ADAREG_FETCH(at);
+    ADAREG_FETCH(end - 1);
+}
 
 /* Σ a_i b_i in eight partial sums, which become vectors. Not wider ones: a load can be served from a store that is still under way
    only where the store covers it, and x has just been stored. */
@@ -140,17 +157,21 @@ ADAREG_CLONES static void adareg_combine(adareg_in matrix, ptrdiff_t stride, con
 }
 
 /* G += g², g = s z */
-ADAREG_CLONES static void adareg_square_in(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, ptrdiff_t L)
+ADAREG_INLINE void adareg_square_in_of(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, const ptrdiff_t L)
 {
-    if (L == 1) {
-        const double slope = s[0];
-        for (ptrdiff_t j = 0; j < n; j++)
-            G[j] += (z[j] * slope) * (z[j] * slope);
-        return;
-    }
     for (ptrdiff_t j = 0; j < n; j++)
         for (ptrdiff_t l = 0; l < L; l++)
             G[j * L + l] += (z[j] * s[l]) * (z[j] * s[l]);
+}
+
+ADAREG_CLONES static void adareg_square_in(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, ptrdiff_t L)
+{
+    if (L == 1)
+        adareg_square_in_of(z, s, G, n, 1);
+    else if (L == 2)
+        adareg_square_in_of(z, s, G, n, 2);
+    else
+        adareg_square_in_of(z, s, G, n, L);
 }
 
 /* x −= h g for one step h a lane (hs = h s), and the average's accumulator along with it */
@@ -175,47 +196,50 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
         }
 }
 
-#if defined(__GNUC__)
-#define ADAREG_INLINE static inline __attribute__((always_inline))
-#define ADAREG_FETCH(address) __builtin_prefetch(address, 1)
-#else
-#define ADAREG_INLINE static inline
-#define ADAREG_FETCH(address)
-#endif
-#define ADAREG_AHEAD 8
-#define ADAREG_BLOCK 128 /* numbers that are gathered, worked on as vectors, and scattered at a time */
+#define ADAREG_BLOCK 128 /* numbers of many lanes that are worked on at a time */
 
 /* Sparse rows where their coordinates lie: the numbers of coordinate i are x[i·stride + l], G[…] and u[…], one a lane. Where they lie side by side
-   that is one cache line or two a coordinate, fetched a few coordinates ahead; nothing is copied. */
-ADAREG_INLINE void adareg_record_dots_of(const double *x, const double *u, ptrdiff_t stride, const int *index, adareg_in z, double *m,
-                                         double *a, ptrdiff_t n, const ptrdiff_t L)
+   that is one cache line or two a coordinate. */
+ADAREG_INLINE void adareg_record_dots_of(const double *x, const double *G, const double *u, ptrdiff_t stride, const int *index,
+                                         adareg_in z, double *m, double *a, adareg_out v, ptrdiff_t n, const ptrdiff_t L)
 {
-    double last[2] = {0}, mean[2] = {0};
-    for (ptrdiff_t j = 0; j < n; j++) {
+    double last[4][2] = {{0}}, mean[4][2] = {{0}}; /* four sums each, lest every addition wait for the one before it */
+    ptrdiff_t j = 0;
+    for (; j + 4 <= n; j += 4)
+        for (int k = 0; k < 4; k++) {
+            const ptrdiff_t at = index[j + k] * stride;
+            for (ptrdiff_t l = 0; l < L; l++) {
+                last[k][l] += z[j + k] * x[at + l];
+                v[(j + k) * L + l] = G[at + l];
+            }
+            if (a)
+                for (ptrdiff_t l = 0; l < L; l++)
+                    mean[k][l] += z[j + k] * u[at + l];
+        }
+    for (; j < n; j++) {
         const ptrdiff_t at = index[j] * stride;
-        if (j + ADAREG_AHEAD < n)
-            ADAREG_FETCH(x + index[j + ADAREG_AHEAD] * stride);
-        for (ptrdiff_t l = 0; l < L; l++)
-            last[l] += z[j] * x[at + l];
-        if (a)
-            for (ptrdiff_t l = 0; l < L; l++)
-                mean[l] += z[j] * u[at + l];
+        for (ptrdiff_t l = 0; l < L; l++) {
+            last[0][l] += z[j] * x[at + l];
+            v[j * L + l] = G[at + l];
+            if (a)
+                mean[0][l] += z[j] * u[at + l];
+        }
     }
     for (ptrdiff_t l = 0; l < L; l++) {
-        m[l] = last[l];
+        m[l] = (last[0][l] + last[1][l]) + (last[2][l] + last[3][l]);
         if (a)
-            a[l] = mean[l];
+            a[l] = (mean[0][l] + mean[1][l]) + (mean[2][l] + mean[3][l]);
     }
 }
 
-/* m_l = Σ z_j x_jl and, unless a is NULL, a_l = Σ z_j u_jl */
-ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *u, ptrdiff_t stride, const int *index, const double *z,
-                                             double *m, double *a, ptrdiff_t n, ptrdiff_t L)
+/* m_l = Σ z_j x_jl and, unless a is NULL, a_l = Σ z_j u_jl; and v = G of the touched coordinates, while they are at hand */
+ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *G, const double *u, ptrdiff_t stride, const int *index,
+                                             const double *z, double *m, double *a, double *v, ptrdiff_t n, ptrdiff_t L)
 {
     if (L == 1)
-        adareg_record_dots_of(x, u, stride, index, z, m, a, n, 1);
+        adareg_record_dots_of(x, G, u, stride, index, z, m, a, v, n, 1);
     else if (L == 2)
-        adareg_record_dots_of(x, u, stride, index, z, m, a, n, 2);
+        adareg_record_dots_of(x, G, u, stride, index, z, m, a, v, n, 2);
     else {
         for (ptrdiff_t l = 0; l < L; l++) {
             m[l] = 0.0;
@@ -225,6 +249,8 @@ ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *u, p
         adareg_combine(x, stride, index, z, n, m, L);
         if (a)
             adareg_combine(u, stride, index, z, n, a, L);
+        for (ptrdiff_t j = 0; j < n; j++)
+            memcpy(v + j * L, G + index[j] * stride, L * sizeof(double));
     }
 }
 
@@ -280,7 +306,8 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
 }
 
 /* For a ψ/η given as an expression in v, three loops over numbers that lie in a row: NAME_steps is h = ψ(λ)/η; NAME_flat and
-   NAME_single are G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g and eg = η g as arrays, or with g = s z for one lane. */
+   NAME_single are G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g and eg = η g as arrays, or with g = s z for one lane; NAME_land is
+   how far that goes: v += g², δ = η ψ(v) g. */
 #define ADAREG_LOOPS(NAME, PSI)                                                                                        \
     ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                         \
     {                                                                                                                  \
@@ -301,6 +328,18 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
                 u[i] -= C * delta;                                                                                     \
         }                                                                                                              \
     }                                                                                                                  \
+    ADAREG_CLONES static void adareg_##NAME##_land(adareg_in z, double s, double es, adareg_out v, adareg_out delta,   \
+                                                   ptrdiff_t n)                                                        \
+    {                                                                                                                  \
+        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
+            const double g = s * z[j], grown = v[j] + g * g;                                                           \
+            v[j] = grown;                                                                                              \
+            {                                                                                                          \
+                const double v = grown;                                                                                \
+                delta[j] = es * z[j] * (PSI);                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
     ADAREG_CLONES static void adareg_##NAME##_single(adareg_in z, double s, double es, double C, adareg_out G,         \
                                                      adareg_out x, adareg_out u, ptrdiff_t n)                          \
     {                                                                                                                  \
@@ -314,7 +353,8 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
         }                                                                                                              \
     }
 
-/* From those loops: NAME_descend is a whole diagonal round on rows in a row, NAME_records on sparse rows where they lie. */
+/* From those loops: NAME_descend is a whole diagonal round on rows in a row, NAME_records on sparse rows where their coordinates lie, with
+   v = G of those, gathered before, and room for as many numbers in h. */
 #define ADAREG_ROUNDS(NAME)                                                                                            \
     ADAREG_UNUSED static void adareg_##NAME##_descend(const double *z, const double *s, const double *es, double C,    \
                                                       double *G, double *x, double *u, ptrdiff_t n, ptrdiff_t L)       \
@@ -339,51 +379,38 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    ADAREG_INLINE void adareg_##NAME##_records_of(double *x, double *G, double *u, ptrdiff_t stride, const int *index, \
-                                                  const double *z, const double *s, const double *es, double C,        \
-                                                  ptrdiff_t n, const ptrdiff_t L)                                      \
+    ADAREG_INLINE void adareg_##NAME##_scatter(double *x, double *G, double *u, ptrdiff_t stride, const int *index,    \
+                                               const double *z, const double *es, double C, const double *v,           \
+                                               const double *h, ptrdiff_t n, const ptrdiff_t L)                        \
     {                                                                                                                  \
-        double v[ADAREG_BLOCK], h[ADAREG_BLOCK];                                                                       \
-        const ptrdiff_t most = ADAREG_BLOCK / L;                                                                       \
-        for (ptrdiff_t from = 0; from < n; from += most) {                                                             \
-            const ptrdiff_t count = n - from < most ? n - from : most;                                                 \
-            for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
-                const double *of = G + index[from + j] * stride;                                                       \
-                for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
-                    const double g = s[l] * z[from + j];                                                               \
-                    v[j * L + l] = of[l] + g * g;                                                                      \
-                }                                                                                                      \
-            }                                                                                                          \
-            adareg_##NAME##_steps(v, h, count * L);                                                                    \
-            for (ptrdiff_t j = 0; j < count; j++) {                                                                    \
-                const ptrdiff_t at = index[from + j] * stride;                                                         \
-                for (ptrdiff_t l = 0; l < L; l++) {                                                                    \
-                    const double delta = es[l] * z[from + j] * h[j * L + l];                                           \
-                    x[at + l] -= delta;                                                                                \
-                    G[at + l] = v[j * L + l];                                                                          \
-                    if (u)                                                                                             \
-                        u[at + l] -= C * delta;                                                                        \
-                }                                                                                                      \
+        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
+            const ptrdiff_t at = index[j] * stride;                                                                    \
+            for (ptrdiff_t l = 0; l < L; l++) {                                                                        \
+                const double delta = L == 1 ? h[j] : es[l] * z[j] * h[j * L + l];                                      \
+                x[at + l] -= delta;                                                                                    \
+                G[at + l] = v[j * L + l];                                                                              \
+                if (u)                                                                                                 \
+                    u[at + l] -= C * delta;                                                                            \
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     ADAREG_UNUSED static void adareg_##NAME##_records(double *x, double *G, double *u, ptrdiff_t stride,               \
                                                       const int *index, const double *z, const double *s,              \
-                                                      const double *es, double C, ptrdiff_t n, ptrdiff_t L)            \
+                                                      const double *es, double C, double *v, double *h, ptrdiff_t n,   \
+                                                      ptrdiff_t L)                                                     \
     {                                                                                                                  \
         if (L == 1) {                                                                                                  \
-            const double s1[1] = {s[0]}, es1[1] = {es[0]};                                                             \
-            adareg_##NAME##_records_of(x, G, u, stride, index, z, s1, es1, C, n, 1);                                   \
-        } else if (L == 2) {                                                                                           \
-            const double s2[2] = {s[0], s[1]}, es2[2] = {es[0], es[1]};                                                \
-            adareg_##NAME##_records_of(x, G, u, stride, index, z, s2, es2, C, n, 2);                                   \
-        } else if (L <= ADAREG_BLOCK)                                                                                  \
-            adareg_##NAME##_records_of(x, G, u, stride, index, z, s, es, C, n, L);                                     \
-        else                                                                                                           \
-            for (ptrdiff_t j = 0; j < n; j++) {                                                                        \
-                const ptrdiff_t at = index[j] * stride;                                                                \
-                adareg_##NAME##_descend(z + j, s, es, C, G + at, x + at, u ? u + at : NULL, 1, L);                     \
-            }                                                                                                          \
+            adareg_##NAME##_land(z, s[0], es[0], v, h, n);                                                             \
+            adareg_##NAME##_scatter(x, G, u, stride, index, z, es, C, v, h, n, 1);                                     \
+            return;                                                                                                    \
+        }                                                                                                              \
+        adareg_square_in(z, s, v, n, L);                                                                               \
+        adareg_##NAME##_steps(v, h, n * L);                                                                            \
+        if (L == 2) {                                                                                                  \
+            const double es2[2] = {es[0], es[1]};                                                                      \
+            adareg_##NAME##_scatter(x, G, u, stride, index, z, es2, C, v, h, n, 2);                                    \
+        } else                                                                                                         \
+            adareg_##NAME##_scatter(x, G, u, stride, index, z, es, C, v, h, n, L);                                     \
     }
 
 /* 1/√v to a few units in the last place without the divider, which would take most of a round: a guess from the exponent's bits, then four
@@ -436,6 +463,15 @@ ADAREG_UNUSED static void adareg_inverse_root_single(const double *z, double s, 
         return;
     }
     adareg_inverse_root_narrow_single(z, s, es, C, G, x, u, n);
+}
+
+ADAREG_UNUSED static void adareg_inverse_root_land(const double *z, double s, double es, double *v, double *delta, ptrdiff_t n)
+{
+    if (ADAREG_WIDE) {
+        adareg_inverse_root_land_512(z, s, es, v, delta, n);
+        return;
+    }
+    adareg_inverse_root_narrow_land(z, s, es, v, delta, n);
 }
 
 ADAREG_ROUNDS(inverse_root)

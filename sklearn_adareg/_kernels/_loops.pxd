@@ -1,6 +1,8 @@
 # The loops of _loops.h, as Cython sees them.
 cdef extern from "_loops.h" nogil:
+    int narrow "adareg_narrow"
     double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
+    void ask_for "adareg_ask_for"(const void* start, Py_ssize_t bytes)
     double take_double "adareg_take_double"(const double* a, double* z, Py_ssize_t n)
     double take_float "adareg_take_float"(const float* a, double* z, Py_ssize_t n)
     double log1p_of_unit "adareg_log1p_of_unit"(double e)
@@ -11,8 +13,8 @@ cdef extern from "_loops.h" nogil:
     void square_in "adareg_square_in"(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L)
     void scaled_step "adareg_scaled_step"(const double* z, const double* hs, double C, double* x, double* u,
                                           Py_ssize_t n, Py_ssize_t L)
-    void record_dots "adareg_record_dots"(const double* x, const double* u, Py_ssize_t stride, const int* index,
-                                          const double* z, double* m, double* a, Py_ssize_t n, Py_ssize_t L)
+    void record_dots "adareg_record_dots"(const double* x, const double* G, const double* u, Py_ssize_t stride, const int* index,
+                                          const double* z, double* m, double* a, double* v, Py_ssize_t n, Py_ssize_t L)
     void fade_in "adareg_fade_in"(const double* S, double fade, double h, const double* f, double* T, Py_ssize_t width)
     void small_solve "adareg_small_solve"(const double* S, double prior, double* g, Py_ssize_t width)
 
@@ -36,22 +38,23 @@ cdef extern from "_loops.h" nogil:
 
     void inverse_root_records "adareg_inverse_root_records"(double* x, double* G, double* u,
                                                             Py_ssize_t stride, const int* index, const double* z,
-                                                            const double* s, const double* es, double C,
+                                                            const double* s, const double* es, double C, double* v, double* h,
                                                             Py_ssize_t n, Py_ssize_t L)
     void inverse_records "adareg_inverse_records"(double* x, double* G, double* u,
                                                   Py_ssize_t stride, const int* index, const double* z,
-                                                  const double* s, const double* es, double C,
+                                                  const double* s, const double* es, double C, double* v, double* h,
                                                   Py_ssize_t n, Py_ssize_t L)
     void inverse_cube_root_records "adareg_inverse_cube_root_records"(double* x, double* G, double* u,
                                                                       Py_ssize_t stride, const int* index, const double* z,
-                                                                      const double* s, const double* es, double C,
+                                                                      const double* s, const double* es, double C, double* v, double* h,
                                                                       Py_ssize_t n, Py_ssize_t L)
     void inverse_fourth_root_records "adareg_inverse_fourth_root_records"(double* x, double* G, double* u,
                                                                           Py_ssize_t stride, const int* index, const double* z,
-                                                                          const double* s, const double* es, double C,
+                                                                          const double* s, const double* es, double C, double* v, double* h,
                                                                           Py_ssize_t n, Py_ssize_t L)
 
 ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
                               double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
 ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
-                              const double* s, const double* es, double C, Py_ssize_t n, Py_ssize_t L) noexcept nogil
+                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
+                              Py_ssize_t L) noexcept nogil

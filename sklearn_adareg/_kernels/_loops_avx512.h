@@ -1,15 +1,18 @@
-/* Loops of _loops.h eight numbers at a time, for machines with AVX-512: written out, because of vrsqrt14pd, which no compiler
-   takes by itself. It gives 14 bits of 1/√v in the time of an addition or two, so two Newton steps do instead of four.
+/* Loops of _loops.h for machines with AVX-512, written out because of vrsqrt14pd, which no compiler takes by itself: 14 bits of 1/√v in the
+   time of an addition or two, so two Newton steps do instead of four. Four numbers at a time: with eight, which these machines
+   have too, the scalar code between two short rows runs so much slower that more is lost than won.
 
    Tails are masked, and a masked store serves no load before it is done: rows that come one upon the other have none, because
    their arrays are padded to whole vectors. */
 #ifndef ADAREG_LOOPS_AVX512_H
 #define ADAREG_LOOPS_AVX512_H
 
+static int adareg_narrow = 0; /* tests set this to see the other loops */
+
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>
 
-#define ADAREG_WIDE __builtin_cpu_supports("avx512vl")
+#define ADAREG_WIDE (!adareg_narrow && __builtin_cpu_supports("avx512vl"))
 #define ADAREG_AVX512 __attribute__((target("avx512f,avx512vl,fma"), unused)) static
 
 ADAREG_AVX512 inline __mmask8 adareg_first(ptrdiff_t count)
@@ -27,13 +30,33 @@ ADAREG_AVX512 inline __m256d adareg_inverse_sqrt_512(__m256d v)
 
 ADAREG_AVX512 void adareg_inverse_root_steps_512(const double *lam, double *h, ptrdiff_t n)
 {
-    for (ptrdiff_t i = 0; i < n; i += 4) {
+    ptrdiff_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        _mm256_storeu_pd(h + i, adareg_inverse_sqrt_512(_mm256_loadu_pd(lam + i)));
+    if (i < n) {
         const __mmask8 some = adareg_first(n - i);
         _mm256_mask_storeu_pd(h + i, some, adareg_inverse_sqrt_512(_mm256_maskz_loadu_pd(some, lam + i)));
     }
 }
 
-/* v = G + g², δ = (η g) ψ(v), on some of eight coordinates */
+ADAREG_AVX512 void adareg_inverse_root_land_512(const double *z, double s, double es, double *v, double *delta, ptrdiff_t n)
+{
+    const __m256d slope = _mm256_set1_pd(s), step = _mm256_set1_pd(es);
+    ptrdiff_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        const __m256d of = _mm256_loadu_pd(z + j), g = _mm256_mul_pd(slope, of);
+        const __m256d grown = _mm256_fmadd_pd(g, g, _mm256_loadu_pd(v + j));
+        _mm256_storeu_pd(v + j, grown);
+        _mm256_storeu_pd(delta + j, _mm256_mul_pd(_mm256_mul_pd(step, of), adareg_inverse_sqrt_512(grown)));
+    }
+    for (; j < n; j++) {
+        const double g = s * z[j];
+        v[j] += g * g;
+        delta[j] = es * z[j] / sqrt(v[j]);
+    }
+}
+
+/* v = G + g², δ = (η g) ψ(v), on some of four coordinates */
 ADAREG_AVX512 inline __attribute__((always_inline)) void adareg_descend_512(__m256d g, __m256d eg, __m256d C, double *G, double *x,
                                                                             double *u, __mmask8 some)
 {
@@ -76,8 +99,9 @@ ADAREG_AVX512 void adareg_inverse_root_single_512(const double *z, double s, dou
 }
 
 #else
-#define ADAREG_WIDE 0
+#define ADAREG_WIDE adareg_narrow * 0
 #define adareg_inverse_root_steps_512(lam, h, n)
+#define adareg_inverse_root_land_512(z, s, es, v, delta, n)
 #define adareg_inverse_root_flat_512(g, eg, C, G, x, u, n)
 #define adareg_inverse_root_single_512(z, s, es, C, G, x, u, n)
 #endif

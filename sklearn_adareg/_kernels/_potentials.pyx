@@ -19,7 +19,15 @@ from ._loops cimport (
     inverse_root_records,
     inverse_root_steps,
     inverse_steps,
+    narrow,
 )
+
+
+def stay_narrow(bint wish):
+    """Keep from AVX-512, for tests of the loops that other machines run; what was wished before."""
+    global narrow
+    before, narrow = narrow, wish
+    return bool(before)
 
 
 cdef class Potential:
@@ -27,6 +35,14 @@ cdef class Potential:
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         return -1
+
+    def __call__(self, const double[::1] eigenvalues):
+        """ψ/η of each, for tests."""
+        import numpy as np
+        answer = np.empty(eigenvalues.shape[0])
+        cdef double[::1] view = answer
+        self.steps(&eigenvalues[0], &view[0], eigenvalues.shape[0])
+        return answer
 
 
 cdef class AdaGrad(Potential):

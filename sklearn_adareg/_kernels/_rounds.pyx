@@ -5,6 +5,7 @@ A round stops without a trace when its loss or its gradient is not finite, or wh
 """
 from libc.math cimport isfinite, sqrt
 
+from ._loops cimport ask_for
 from ._losses cimport Loss
 from ._rows cimport Row, Rows
 from ._structures cimport Structure
@@ -14,6 +15,8 @@ import numpy as np
 cpdef enum:
     FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
 
+cdef enum:
+    SOON = 8, LATER = 16            # how many rounds ahead memory is asked for a row, and for where to find one
 cdef double LARGEST = 1e290         # a squared gradient beyond this would soon take G past what a double holds
 
 
@@ -57,6 +60,9 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         rows.fetch(order[0], &pair[0])
     for k in range(n):
         i = order[k]
+        if k + LATER < n and order[k + SOON] != i + SOON:
+            rows.announce(order[k + SOON], order[k + LATER])
+            ask_for(&targets[order[k + SOON], 0], sizeof(double))
         row = &pair[k & 1]
         if k + 1 < n:
             rows.fetch(order[k + 1], &pair[(k + 1) & 1])

@@ -16,6 +16,7 @@ cdef class Rows:
     cdef bint drop_zeros            # a zero is an untouched coordinate (penalties ask for this)
     cdef const void* data
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil
+    cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil
 
 
 cdef class DenseRows(Rows):
@@ -29,4 +30,5 @@ cdef class SparseRows(Rows):
     cdef const void* indices
     cdef const void* indptr
     cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil
+    cdef void span(self, Py_ssize_t i, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil
     cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil

@@ -8,7 +8,7 @@ dense or sparse, and which zeros count, from everything behind it. The matrix it
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from ._loops cimport dot, take_double, take_float
+from ._loops cimport ask_for, dot, take_double, take_float
 
 import numpy as np
 
@@ -89,6 +89,10 @@ cdef class Rows:
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         pass
 
+    cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
+        """Ask memory for a row that comes soon, and for what leads to one that comes later: rows in random order are far apart."""
+        pass
+
 
 cdef class DenseRows(Rows):
 
@@ -119,6 +123,10 @@ cdef class DenseRows(Rows):
         if self.D > self.d:
             append_intercept(row, &self.numbers[self.turn, 0], self.d)
         row.room = self.values.shape[1] if row.index == NULL else row.n
+
+    cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
+        cdef Py_ssize_t bytes = self.d * (sizeof(float) if self.single else sizeof(double))
+        ask_for(<const char*> self.data + soon * bytes, bytes)
 
     cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil:
         """The row without its zeros, if it has any (a quarter, where they need not be dropped)."""
@@ -161,12 +169,7 @@ cdef class SparseRows(Rows):
         self.turn = not self.turn
         cdef int* number = &self.numbers[self.turn, 0]
         cdef Py_ssize_t start, n
-        if self.wide:
-            start = (<const int64_t*> self.indptr)[i]
-            n = (<const int64_t*> self.indptr)[i + 1] - start
-        else:
-            start = (<const int32_t*> self.indptr)[i]
-            n = (<const int32_t*> self.indptr)[i + 1] - start
+        self.span(i, &start, &n)
         row.z = &self.values[self.turn, 0]
         if self.as_dense:
             row.index = NULL
@@ -180,6 +183,24 @@ cdef class SparseRows(Rows):
         if self.D > self.d:
             append_intercept(row, number, self.d)
         row.room = row.n
+
+    cdef void span(self, Py_ssize_t i, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil:
+        """Where row i begins, and how many values it has."""
+        if self.wide:
+            start[0] = (<const int64_t*> self.indptr)[i]
+            n[0] = (<const int64_t*> self.indptr)[i + 1] - start[0]
+        else:
+            start[0] = (<const int32_t*> self.indptr)[i]
+            n[0] = (<const int32_t*> self.indptr)[i + 1] - start[0]
+
+    cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
+        cdef Py_ssize_t start, n
+        cdef Py_ssize_t value = sizeof(float) if self.single else sizeof(double)
+        cdef Py_ssize_t index = sizeof(int64_t) if self.wide else sizeof(int32_t)
+        self.span(soon, &start, &n)
+        ask_for(<const char*> self.data + start * value, n * value)
+        ask_for(<const char*> self.indices + start * index, n * index)
+        ask_for(<const char*> self.indptr + later * index, index)
 
     cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil:
         if self.single:

@@ -1,0 +1,209 @@
+"""What makes a pass fast changes nothing: other loops for other machines, padding, rows that are checked on the way."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg._checks import check_finite
+from sklearn_adareg._kernels import _losses, _potentials
+from sklearn_adareg._state import Block
+
+PLAIN = {"scaling": None, "eta": 0.5, "epsilon": 0.1, "max_iter": 1, "tol": None, "shuffle": False}
+
+
+def rows(d, n=60, seed=0, zeros=0.3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) > zeros)
+    return X, (X @ rng.normal(size=d) + rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.fixture
+def narrow():
+    before = _potentials.stay_narrow(True)
+    yield
+    _potentials.stay_narrow(before)
+
+
+# --- loops for other machines ---------------------------------------------------------------------
+
+EIGENVALUES = np.concatenate(
+    [np.logspace(-300, 300, 601), 1 + np.linspace(0, 3, 500), np.array([5e-324, 2.3e-308, 1e308])]
+)
+
+
+def powers():
+    yield _potentials.AdaGrad(), -0.5
+    yield _potentials.OnlineNewton(), -1.0
+    for p in (1.0, 2.0, 3.0, 0.7):
+        yield _potentials.PNorm(p), -1 / (p + 1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 11, 1104])
+def test_steps_are_powers_to_the_last_places(count, narrow):
+    for wide in (False, True):
+        _potentials.stay_narrow(not wide)
+        for potential, power in powers():
+            normal = EIGENVALUES > 1e-290 if power == -1.0 else EIGENVALUES > 2.3e-308
+            lam = np.ascontiguousarray(EIGENVALUES[normal][:count])
+            answer = potential(lam)
+            np.testing.assert_allclose(
+                answer,
+                lam.astype(np.longdouble) ** np.longdouble(power),
+                rtol=4e-15 if power in (-0.5, -1.0) else 1e-13,
+            )
+
+
+@pytest.mark.parametrize("d", range(1, 19))
+def test_wide_and_narrow_vectors_learn_the_same(d, narrow):
+    X, y = rows(d)
+    for kind in (np.asarray, sparse.csr_array):
+        for params in (PLAIN, {"max_iter": 1, "shuffle": False, "structure": "diag"}):
+            pair = []
+            for stay in (True, False):
+                _potentials.stay_narrow(stay)
+                pair.append(
+                    AdaRegClassifier("adagrad", **{"structure": "diag", **params}).fit(kind(X), y)
+                )
+            np.testing.assert_allclose(pair[0].coef_, pair[1].coef_, rtol=1e-11, atol=1e-13)
+            assert pair[0].progressive_loss_ == pytest.approx(pair[1].progressive_loss_, rel=1e-12)
+
+
+# --- padding --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("averaging", [True, False])
+@pytest.mark.parametrize("structure", ["diag", "iso"])
+@pytest.mark.parametrize("d", [1, 3, 6, 7, 8, 9, 15, 16, 17])
+def test_a_copy_and_a_pickle_lie_in_whole_vectors_again(d, structure, averaging):
+    X, y = rows(d)
+    whole = AdaRegClassifier("adagrad", structure, average=averaging, **PLAIN)
+    whole.partial_fit(X, y, classes=[0, 1])
+    for keep in (copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))):
+        model = AdaRegClassifier("adagrad", structure, average=averaging, **PLAIN)
+        model.partial_fit(X[:30], y[:30], classes=[0, 1])
+        model = keep(model).partial_fit(X[30:], y[30:])
+        np.testing.assert_array_equal(model.coef_, whole.coef_)
+        cells = model._state.blocks[0].arrays["cells"]
+        assert cells.ctypes.data % 64 == 0
+        assert len(cells) == 1 or cells.strides[0] % 64 == 0
+
+
+def test_a_block_copies_only_what_it_shows():
+    X, y = rows(5)
+    model = AdaRegClassifier("adagrad", "diag", **PLAIN).fit(X, y)
+    block = model._state.blocks[0]
+    assert isinstance(block, Block)
+    assert block.copy().arrays["cells"].size == block.arrays["cells"].size
+
+
+# --- the logistic loss ----------------------------------------------------------------------------
+
+
+def test_the_logistic_loss_is_exact_to_the_last_places():
+    margins = np.concatenate([np.linspace(-40, 40, 4001), np.logspace(-18, 2.8, 500)])
+    margins = np.concatenate([margins, -margins])
+    loss = _losses.LogLoss()
+    for y in (1.0, -1.0):
+        a = y * margins.astype(np.longdouble)
+        exact = np.where(a > 0, np.log1p(np.exp(-abs(a))), np.log1p(np.exp(-abs(a))) - a)
+        slope = -y / (1 + np.exp(np.minimum(a, 11000)))
+        answers = [loss(np.array([m]), np.array([y])) for m in margins]
+        np.testing.assert_allclose([value for value, _ in answers], exact, rtol=2e-15, atol=1e-320)
+        np.testing.assert_allclose([s[0] for _, s in answers], slope, rtol=2e-15, atol=1e-320)
+
+
+@pytest.mark.parametrize("margin", [np.nan, np.inf, -np.inf])
+def test_a_margin_that_is_not_finite_has_no_finite_loss(margin):
+    for y in (1.0, -1.0):
+        value, _ = _losses.LogLoss()(np.array([margin]), np.array([y]))
+        assert not np.isfinite(value)
+
+
+# --- rows that the rounds find not finite ---------------------------------------------------------
+
+SETTINGS = [
+    {},
+    {"structure": "diag"},
+    {"structure": "iso"},
+    {"structure": "full", "potential": "adagrad"},
+    {"structure": "full", "potential": "ons", "eta": 0.5, "scaling": None},
+    {"structure": "diag", "potential": "adagrad", "eta": 0.5, "scaling": None},
+    {"structure": "iso", "potential": "adagrad", "eta": 0.5, "scaling": None},
+    {"structure": "diag", "alpha": 0.01},
+    {"structure": "diag", "domain": "l2", "radius": 1.0},
+    {"structure": "diag", "update": "dual_averaging"},
+]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("bad", "words"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
+@pytest.mark.parametrize("where", [(0, 0), (31, 2), (59, 4)])
+def test_fit_refuses_rows_that_are_not_finite_and_keeps_the_model(where, bad, words, kind):
+    X, y = rows(5, zeros=0.0)
+    spoilt = X.copy()
+    spoilt[where] = bad
+    for settings in SETTINGS:
+        for cls, losses in (
+            (AdaRegClassifier, ("log_loss", "hinge")),
+            (AdaRegRegressor, ("squared_error",)),
+        ):
+            for loss in losses:
+                model = cls(loss=loss, **settings).fit(kind(X), y)
+                before = model.coef_.copy()
+                for again in (model, cls(loss=loss, **settings)):
+                    with pytest.raises(ValueError, match=f"Input X contains {words}"):
+                        again.fit(kind(spoilt), y)
+                np.testing.assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_that_are_no_rounds_are_checked_as_well(kind):
+    X, y = rows(5, zeros=0.0)
+    spoilt = X.copy()
+    spoilt[7, 2] = np.nan
+    weights = np.ones(len(y))
+    weights[7] = 0.0
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        AdaRegClassifier().fit(kind(spoilt), y, sample_weight=weights)
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        AdaRegClassifier(class_weight={y[7]: 0.0}).fit(kind(spoilt), y)
+    for seed in range(3):
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            AdaRegClassifier(early_stopping=True, random_state=seed).fit(kind(spoilt), y)
+
+
+def test_a_large_chunk_is_checked_before_any_of_it_is_learnt():
+    X, y = rows(20, n=2000)
+    model = AdaRegClassifier().partial_fit(X[:10], y[:10], classes=[0, 1])
+    X[1999, 19] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.partial_fit(X[10:], y[10:])
+    assert model.t_ == 10
+    check_finite(model, np.full((2000, 20), 1.7e308))  # finite, though its sum is not
+
+
+# --- column numbers that do not fit ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("column", [-1, 5, 2**20])
+def test_columns_beyond_the_matrix_are_refused(column):
+    X = sparse.csr_array(
+        (np.ones(4), np.array([0, 2, 1, 3]), np.array([0, 0, 2, 4, 4])), shape=(4, 5)
+    )
+    X.indices[3 if column > 0 else 0] = column
+    with pytest.raises(ValueError, match=f"column number {column} and 5 columns"):
+        AdaRegClassifier().fit(X, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=f"column number {column} and 5 columns"):
+        AdaRegClassifier().partial_fit(X, [0, 1, 0, 1], classes=[0, 1])
+
+
+def test_rows_without_any_value_are_rows():
+    X = sparse.csr_array((4, 5))
+    model = AdaRegClassifier("adagrad", "diag", **PLAIN).fit(X, [0, 1, 1, 1])
+    assert model.intercept_[0] > 0
