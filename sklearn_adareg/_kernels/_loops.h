@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "_loops_avx512.h"
-
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
 #define ADAREG_CLONES __attribute__((target_clones("default", "arch=x86-64-v3"), unused))
 #elif defined(__GNUC__)
@@ -26,6 +24,8 @@
 #else
 #define ADAREG_UNUSED
 #endif
+
+#include "_loops_avx512.h"
 
 #if defined(_MSC_VER)
 #define ADAREG_RESTRICT __restrict

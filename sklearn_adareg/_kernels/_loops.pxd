@@ -1,6 +1,12 @@
 # The loops of _loops.h, as Cython sees them.
+ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
+                              double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
+ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
+                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
+                              Py_ssize_t L) noexcept nogil
+
 cdef extern from "_loops.h" nogil:
-    int narrow "adareg_narrow"
+    bint stay_narrow "adareg_stay_narrow"(bint wish)
     double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
     void ask_for "adareg_ask_for"(const void* start, Py_ssize_t bytes)
     double take_double "adareg_take_double"(const double* a, double* z, Py_ssize_t n)
@@ -23,38 +29,11 @@ cdef extern from "_loops.h" nogil:
     void inverse_cube_root_steps "adareg_inverse_cube_root_steps"(const double* lam, double* h, Py_ssize_t n)
     void inverse_fourth_root_steps "adareg_inverse_fourth_root_steps"(const double* lam, double* h, Py_ssize_t n)
 
-    void inverse_root_descend "adareg_inverse_root_descend"(const double* z, const double* s,
-                                                            const double* es, double C, double* G, double* x,
-                                                            double* u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_descend "adareg_inverse_descend"(const double* z, const double* s,
-                                                  const double* es, double C, double* G, double* x,
-                                                  double* u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_cube_root_descend "adareg_inverse_cube_root_descend"(const double* z, const double* s,
-                                                                      const double* es, double C, double* G, double* x,
-                                                                      double* u, Py_ssize_t n, Py_ssize_t L)
-    void inverse_fourth_root_descend "adareg_inverse_fourth_root_descend"(const double* z, const double* s,
-                                                                          const double* es, double C, double* G, double* x,
-                                                                          double* u, Py_ssize_t n, Py_ssize_t L)
-
-    void inverse_root_records "adareg_inverse_root_records"(double* x, double* G, double* u,
-                                                            Py_ssize_t stride, const int* index, const double* z,
-                                                            const double* s, const double* es, double C, double* v, double* h,
-                                                            Py_ssize_t n, Py_ssize_t L)
-    void inverse_records "adareg_inverse_records"(double* x, double* G, double* u,
-                                                  Py_ssize_t stride, const int* index, const double* z,
-                                                  const double* s, const double* es, double C, double* v, double* h,
-                                                  Py_ssize_t n, Py_ssize_t L)
-    void inverse_cube_root_records "adareg_inverse_cube_root_records"(double* x, double* G, double* u,
-                                                                      Py_ssize_t stride, const int* index, const double* z,
-                                                                      const double* s, const double* es, double C, double* v, double* h,
-                                                                      Py_ssize_t n, Py_ssize_t L)
-    void inverse_fourth_root_records "adareg_inverse_fourth_root_records"(double* x, double* G, double* u,
-                                                                          Py_ssize_t stride, const int* index, const double* z,
-                                                                          const double* s, const double* es, double C, double* v, double* h,
-                                                                          Py_ssize_t n, Py_ssize_t L)
-
-ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
-                              double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
-ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
-                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
-                              Py_ssize_t L) noexcept nogil
+    descend_loop inverse_root_descend "adareg_inverse_root_descend"
+    descend_loop inverse_descend "adareg_inverse_descend"
+    descend_loop inverse_cube_root_descend "adareg_inverse_cube_root_descend"
+    descend_loop inverse_fourth_root_descend "adareg_inverse_fourth_root_descend"
+    records_loop inverse_root_records "adareg_inverse_root_records"
+    records_loop inverse_records "adareg_inverse_records"
+    records_loop inverse_cube_root_records "adareg_inverse_cube_root_records"
+    records_loop inverse_fourth_root_records "adareg_inverse_fourth_root_records"

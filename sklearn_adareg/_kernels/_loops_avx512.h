@@ -7,7 +7,15 @@
 #ifndef ADAREG_LOOPS_AVX512_H
 #define ADAREG_LOOPS_AVX512_H
 
-static int adareg_narrow = 0; /* tests set this to see the other loops */
+static int adareg_narrow = 0;
+
+/* Keep from these loops, or no longer; returns what held before. */
+ADAREG_UNUSED static int adareg_stay_narrow(int wish)
+{
+    const int before = adareg_narrow;
+    adareg_narrow = wish;
+    return before;
+}
 
 #if defined(__GNUC__) && defined(__x86_64__)
 #include <immintrin.h>

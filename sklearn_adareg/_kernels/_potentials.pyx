@@ -19,15 +19,13 @@ from ._loops cimport (
     inverse_root_records,
     inverse_root_steps,
     inverse_steps,
-    narrow,
 )
+from ._loops cimport stay_narrow as c_stay_narrow
 
 
 def stay_narrow(bint wish):
     """Keep from AVX-512, for tests of the loops that other machines run; what was wished before."""
-    global narrow
-    before, narrow = narrow, wish
-    return bool(before)
+    return bool(c_stay_narrow(wish))
 
 
 cdef class Potential:

@@ -2,8 +2,8 @@
 """What every structure is: the verbs of one round, over L lanes that read the row together.
 
 A round calls ``enter`` (bring the touched coordinates together), ``predict``, ``accumulate`` (G_t), ``precondition`` (H_t)
-and ``update`` (x_{t+1}, projected; the average moves along), or ``learn``, where a structure does those three in one pass, or ``rest``
-when no lane has a slope. Nothing that outlives the
+and ``update`` (x_{t+1}, projected; the average moves along), or ``learn``, where a structure does those three in one pass, or
+``rest`` when no lane has a slope. Nothing that outlives the
 call changes before ``update``, so a round that fails leaves the state as it was.
 
 Under online scaling the row arrives in units of the largest value that each feature has had, and x lives in those
