@@ -90,7 +90,7 @@ def exactness_of_refreshes(works):
     """Progressive loss of full AdaGrad, by default and with a decomposition a round."""
     called, X, y = works.named("a9a")
     n = 2000 if works.short else len(y)
-    params = {"potential": "adagrad", "structure": "full", **PLAIN}
+    params = {"potential": "adagrad", "structure": "full", "shuffle": False, **PLAIN}
     lazy = one_pass(**params).fit(X[:n], y[:n]).progressive_loss_
     exact = one_pass(refresh=0, **params).fit(X[:n], y[:n]).progressive_loss_
     print(

@@ -41,14 +41,14 @@ class Line:
     wall_only: bool = False
 
 
-def one_pass(**params):
-    """Our classifier for one pass in the order of the rows."""
-    return build(AdaRegClassifier, max_iter=1, shuffle=False, **params)
+def one_pass(shuffle=True, **params):
+    """Our classifier for one pass; shuffled, as both do by default."""
+    return build(AdaRegClassifier, max_iter=1, shuffle=shuffle, **params)
 
 
-def sgd_pass():
-    """The peer for one pass, in the order of the rows as well."""
-    return SGDClassifier(loss="log_loss", average=True, max_iter=1, tol=None, shuffle=False)
+def sgd_pass(shuffle=True):
+    """The peer for one pass."""
+    return SGDClassifier(loss="log_loss", average=True, max_iter=1, tol=None, shuffle=shuffle)
 
 
 def _planted(X, rng):
@@ -104,34 +104,33 @@ class Works:
             yield from part()
 
     def first_order(self):
-        """Diagonal and isotropic rounds against SGD."""
-        for structure, dtypes in (("diag", (np.float64, np.float32)), ("iso", (np.float64,))):
-            for dtype in dtypes:
+        """Diagonal and isotropic rounds against SGD: shuffled, as both do by default, and in the order of the rows."""
+        for shuffle in (True, False):
+            yield from self.first_order_dense(shuffle)
+            for name in ("imdb", "nycflights13_delay15", "criteo_8k"):
+                called, X, y = self.named(name)
+                yield self.first_order_line("diag", f"CSR, {called}", X, y, shuffle, 1.3)
+
+    def first_order_dense(self, shuffle):
+        for structure in ("diag", "iso"):
+            for dtype in (np.float64, np.float32):
                 for d in (10, 50, 500):
                     X, y = dense(self.values // d, d, dtype)
-                    w = np.ones(d, dtype)
-                    yield Line(
-                        f"{structure} adagrad, dense {np.dtype(dtype).name}, d = {d}",
-                        "SGD",
-                        2.0,
-                        lambda X=X, y=y, s=structure: one_pass(
-                            potential="adagrad", structure=s, **PLAIN
-                        ).fit(X, y),
-                        lambda X=X, y=y: sgd_pass().fit(X, y),
-                        len(y),
-                        floor=lambda X=X, w=w: X @ w,
-                    )
-        for name in ("imdb", "nycflights13_delay15", "criteo_8k"):
-            called, X, y = self.named(name)
-            yield Line(
-                f"diag adagrad, CSR, {called}",
-                "SGD",
-                1.3,
-                lambda X=X, y=y: one_pass(potential="adagrad", structure="diag", **PLAIN).fit(X, y),
-                lambda X=X, y=y: sgd_pass().fit(X, y),
-                len(y),
-                floor=lambda X=X: X @ np.ones(X.shape[1]),
-            )
+                    rows = f"dense {np.dtype(dtype).name}, d = {d}"
+                    yield self.first_order_line(structure, rows, X, y, shuffle, 2.0)
+
+    def first_order_line(self, structure, rows, X, y, shuffle, required):
+        w = np.ones(X.shape[1], X.dtype)
+        params = {"potential": "adagrad", "structure": structure, **PLAIN}
+        return Line(
+            f"{structure} adagrad, {rows}" + ("" if shuffle else ", in order"),
+            "SGD",
+            required,
+            lambda: one_pass(shuffle, **params).fit(X, y),
+            lambda: sgd_pass(shuffle).fit(X, y),
+            len(y),
+            floor=lambda: X @ w,
+        )
 
     def defaults(self):
         """Everything on, against SGD, which does less."""

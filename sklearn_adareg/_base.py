@@ -10,7 +10,7 @@ from inspect import signature
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
@@ -43,6 +43,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         return super()._get_param_names()
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
+
+    _targets_are_numbers = False
 
     def _find_classes(self, y, weights):
         """The labels in y; None where there are none."""
@@ -124,25 +126,33 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             listeners.fit_ends(lambda: fitted(self._state))
         return self
 
-    def _partial_fit(self, X, y, sample_weight, classes=None):
-        """One pass in the order given; the rounds before one that fails stay learnt."""
-        first = not self.__sklearn_is_fitted__()
+    def _begin(self, X, y, sample_weight, classes=None):
+        """The first rows of a stream, and the state that they make."""
         with self._features_restored_on_failure():
-            X, y, weights = self._validate(X, y, sample_weight, reset=first)
-            classes = classes if first else self._state.classes
+            X, y, weights = self._validate(X, y, sample_weight, reset=True)
             targets = self._encode(y, classes, weights)
-            if first:
-                state = self._new_state(X, y, targets, weights, classes)
-            else:
-                state = self._state
-                self._check_unchanged(X, y, targets, weights, state)
-            order = _live_rows(X, weights)
-            weights, order = self._with_class_factors(
-                weights, targets, order, state, streaming=True
-            )
-            _parameters.check_average(state.recipe["average"], state.rounds + len(order))
-            if first:
-                self._adopt(state, n_iter_=1, loss_curve_=[])
+            state = self._new_state(X, y, targets, weights, classes)
+            weights, order = self._rounds_of_stream(X, targets, weights, state)
+            self._adopt(state, n_iter_=1, loss_curve_=[])
+        return self._learn(state, X, order, targets, weights)
+
+    def _go_on(self, X, y, sample_weight):
+        """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
+        state = self._state
+        X, y, weights = self._validate(X, y, sample_weight, reset=False)
+        targets = self._encode(y, state.classes, weights)
+        self._check_unchanged(X, y, targets, weights, state)
+        weights, order = self._rounds_of_stream(X, targets, weights, state)
+        return self._learn(state, X, order, targets, weights)
+
+    def _rounds_of_stream(self, X, targets, weights, state):
+        """Weights and row numbers of the rounds to come."""
+        order = _live_rows(X, weights)
+        weights, order = self._with_class_factors(weights, targets, order, state, streaming=True)
+        _parameters.check_average(state.recipe["average"], state.rounds + len(order))
+        return weights, order
+
+    def _learn(self, state, X, order, targets, weights):
         if len(order):
             self._play(state, X, order, targets, weights, True, streaming=True)
         return self
@@ -158,7 +168,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         ):  # a running model goes on only with the parameters that were checked when it began
             _parameters.check_pairs(self.get_params(deep=False))
         X, y = check_rows_and_targets(
-            self, X, y, reset=reset, numeric=is_regressor(self), finite=finite
+            self, X, y, reset=reset, numeric=self._targets_are_numbers, finite=finite
         )
         weights = np.empty(0)
         if sample_weight is not None:
@@ -180,9 +190,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 f"X has {X.shape[1]} features and this model learns {state.recipe['d']}; pass the same features, or start anew with "
                 "fit (warm_start=False)."
             )
+        present = vars(self)
         for name, before in self._begun_with.items():
-            now = getattr(self, name)
-            if now != before:
+            now = present[name]
+            if now is not before and now != before:
                 raise ValueError(
                     f"{name} was {before!r} when this model began and is {now!r} now, and a running model cannot change it; "
                     f"set {name} back, or call fit (warm_start=False) to start anew."
@@ -225,7 +236,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             return order, None
         if X_val is not None:
             X_val, y_val = check_rows_and_targets(
-                self, X_val, y_val, reset=False, numeric=is_regressor(self)
+                self, X_val, y_val, reset=False, numeric=self._targets_are_numbers
             )
             if weights_val is not None:
                 weights_val = _weights(weights_val, X_val)

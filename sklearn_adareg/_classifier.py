@@ -176,7 +176,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """
         return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from these rows, once, in their order.
 
@@ -196,24 +195,23 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self : object
             The estimator, having learnt.
         """
-        first = not self.__sklearn_is_fitted__()
-        if first and classes is None:
-            raise ValueError(
-                "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
-                "as classes=[...]."
-            )
-        if (
-            not first
-            and classes is not None
-            and not np.array_equal(unique_labels(classes), self.classes_)
-        ):
+        if not self.__sklearn_is_fitted__():
+            return self._first_rows(X, y, classes, sample_weight)
+        if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
             raise ValueError(
                 f"classes={classes!r} differs from the first call's {self.classes_!r}, and a running model cannot change them; "
                 "leave classes out, or start anew with fit."
             )
-        return self._partial_fit(
-            X, y, sample_weight, _at_least_two(unique_labels(classes)) if first else None
-        )
+        return self._go_on(X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _first_rows(self, X, y, classes, sample_weight):
+        if classes is None:
+            raise ValueError(
+                "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
+                "as classes=[...]."
+            )
+        return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)))
 
     @property
     def classes_(self):

@@ -160,7 +160,6 @@ insensitivity : float, default=0.1
         """
         return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from these rows, once, in their order.
 
@@ -178,7 +177,12 @@ insensitivity : float, default=0.1
         self : object
             The estimator, having learnt.
         """
-        return self._partial_fit(X, y, sample_weight)
+        learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
+        return learn(X, y, sample_weight)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _first_rows(self, X, y, sample_weight):
+        return self._begin(X, y, sample_weight)
 
     def predict(self, X):
         """The prediction for each row: the margin, or its exponential for ``loss="poisson"``.
@@ -197,6 +201,8 @@ insensitivity : float, default=0.1
         return predictions if self._state.recipe["rows_of_coef"] else predictions[:, 0]
 
     # ---- what the base asks -------------------------------------------------------------------------------------
+
+    _targets_are_numbers = True
 
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning

@@ -27,26 +27,12 @@ def make_rows(X, recipe):
     ):  # a column twice in a row would be stepped twice from one gradient
         X = X.copy()
         X.sum_duplicates()
-    _check_columns(X)
     as_dense = not isinstance(recipe["potential"], str) and recipe["domain"] in (
         "l2",
         "l1",
         "simplex",
     )
     return SparseRows(X, recipe["intercept"], drop_zeros, as_dense)
-
-
-def _check_columns(X):
-    """The kernels trust the column numbers, which scipy takes unseen. They are sorted, so the ends of the rows tell."""
-    if X.nnz == 0:
-        return
-    first = X.indices[np.minimum(X.indptr[:-1], X.nnz - 1)].min()
-    last = X.indices[X.indptr[1:] - 1].max()
-    if first < 0 or last >= X.shape[1]:
-        raise ValueError(
-            f"X has the column number {first if first < 0 else last} and {X.shape[1]} columns; build the CSR matrix anew, its "
-            "indices do not fit its shape."
-        )
 
 
 def largest_norm(X, order):

@@ -134,9 +134,15 @@ class State:
 
     def count_classes(self, targets, rows):
         """Note the classes of rows just learnt from, for weights that balance them in a stream."""
-        if self.classes is not None:
-            own = targets[:, 0] if len(rows) == len(targets) else targets[rows, 0]
-            self.class_counts = self.class_counts + class_counts(own, self.classes)
+        if self.classes is None:
+            return
+        own = targets[:, 0] if len(rows) == len(targets) else targets[rows, 0]
+        if len(self.classes) == 2:
+            upper = np.count_nonzero(own > 0)
+            counts = (len(own) - upper, upper)
+        else:
+            counts = np.bincount(class_numbers(own, self.classes), minlength=len(self.classes))
+        self.class_counts = self.class_counts + counts  # not in place: it may lie in a read-only map
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
@@ -173,14 +179,6 @@ class State:
 def class_numbers(encoded, classes):
     """0, 1, … from encoded targets, which are ±1 for two classes."""
     return (encoded > 0).astype(np.intp) if len(classes) == 2 else encoded.astype(np.intp)
-
-
-def class_counts(encoded, classes):
-    """How many of the encoded targets belong to each class."""
-    if len(classes) == 2:
-        upper = np.count_nonzero(encoded > 0)
-        return np.array([len(encoded) - upper, upper])
-    return np.bincount(class_numbers(encoded, classes), minlength=len(classes))
 
 
 def split_lanes(recipe):

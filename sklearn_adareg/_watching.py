@@ -62,9 +62,11 @@ class ProgressiveReport:
     def __init__(self, state, quiet, streaming):
         self.state, self.quiet, self.streaming = state, quiet, streaming
         self.loss = self.weight = 0.0
+        if quiet:
+            return
         self.before = np.array([state.loss_total, state.weight_total]) if streaming else np.zeros(2)
         self.reported = np.array(state.reported) if streaming else np.zeros(2)
-        if not quiet and (not streaming or state.rounds == 0):
+        if not streaming or state.rounds == 0:
             print(self.HEADER)
 
     def segments(self, order, longest):
@@ -82,8 +84,10 @@ class ProgressiveReport:
         """Take a segment in, and print when the rounds are a power of two."""
         self.loss += loss
         self.weight += weight
+        if self.quiet:
+            return
         rounds = self.state.rounds
-        if not self.quiet and rounds & (rounds - 1) == 0:
+        if rounds & (rounds - 1) == 0:
             self.line()
 
     def line(self):

@@ -12,14 +12,16 @@ from ._loops cimport ask_for, dot, take_double, take_float
 
 import numpy as np
 
-VECTOR = 8      # doubles of the widest vector
+cpdef enum:
+    VECTOR = 8          # doubles of the widest vector
 
 
-def padded(rows, columns):
+def padded(Py_ssize_t rows, Py_ssize_t columns):
     """Zeros, (rows, columns rounded up to whole vectors), and every row begins where a vector does."""
-    width = max(VECTOR, -(-columns // VECTOR) * VECTOR)
+    cdef Py_ssize_t width = max(VECTOR, (columns + VECTOR - 1) // VECTOR * VECTOR)
     room = np.zeros(rows * width + VECTOR)
-    first = -(room.ctypes.data // room.itemsize) % VECTOR
+    cdef double[::1] view = room
+    cdef size_t first = (VECTOR - (<size_t> &view[0]) // sizeof(double) % VECTOR) % VECTOR
     return room[first:first + rows * width].reshape(rows, width)
 
 
@@ -152,11 +154,14 @@ cdef class SparseRows(Rows):
         self.n_rows, self.d = X.shape
         self.D = self.d + fit_intercept
         self.as_dense = as_dense
-        longest = int(np.diff(indptr).max(initial=0))
+        self.wide = X.indices.dtype == np.int64
+        if self.wide:
+            longest = survey[int64_t](indptr, X.indices, self.d)
+        else:
+            longest = survey[int32_t](indptr, X.indices, self.d)
         self.widest = self.D if as_dense else longest + fit_intercept
         self.drop_zeros = drop_zeros
         self.single = X.data.dtype == np.float32
-        self.wide = X.indices.dtype == np.int64
         self.values = padded(2, self.widest)
         self.numbers = np.empty((2, longest + 1), dtype=np.intc)
         self.data = address_1d[float](X.data) if self.single else address_1d[double](X.data)
@@ -225,6 +230,24 @@ cdef class SparseRows(Rows):
             scatter_sparse[double, int64_t](<const double*> self.data + start, <const int64_t*> self.indices + start, z, n)
         else:
             scatter_sparse[double, int32_t](<const double*> self.data + start, <const int32_t*> self.indices + start, z, n)
+
+
+cdef Py_ssize_t survey(const index_type[::1] indptr, const index_type[::1] indices, Py_ssize_t d) except -1:
+    """The most values of a row. Columns are sorted, so the ends of the rows tell whether all are columns of the matrix."""
+    cdef Py_ssize_t i, longest = 0
+    cdef index_type start, stop, stray = 0
+    for i in range(indptr.shape[0] - 1):
+        start, stop = indptr[i], indptr[i + 1]
+        longest = max(longest, stop - start)
+        if stop > start:
+            if indices[start] < 0:
+                stray = indices[start]
+            elif indices[stop - 1] >= d:
+                stray = indices[stop - 1]
+    if stray != 0:
+        raise ValueError(f"X has the column number {stray} and {d} columns; build the CSR matrix anew, its indices do not fit "
+                         "its shape.")
+    return longest
 
 
 ctypedef fused any_type:
