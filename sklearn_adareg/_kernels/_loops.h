@@ -254,6 +254,45 @@ ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *G, c
     }
 }
 
+/* The end of a round on records: G = v, x −= δ, u −= C δ, with δ = (η s) z h */
+ADAREG_INLINE void adareg_scatter_of(double *x, double *G, double *u, ptrdiff_t stride, const int *index, const double *z,
+                                     const double *es, double C, const double *v, const double *h, ptrdiff_t n, const ptrdiff_t L)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const ptrdiff_t at = index[j] * stride;
+        for (ptrdiff_t l = 0; l < L; l++) {
+            const double delta = es[l] * z[j] * h[j * L + l];
+            x[at + l] -= delta;
+            G[at + l] = v[j * L + l];
+            if (u)
+                u[at + l] -= C * delta;
+        }
+    }
+}
+
+/* The same for one lane, δ given; x, G and u of a coordinate usually lie side by side. */
+ADAREG_INLINE void adareg_scatter_one(double *x, double *G, double *u, ptrdiff_t stride, const int *index, double C, const double *v,
+                                      const double *delta, ptrdiff_t n)
+{
+    if (u && G == x + 1 && u == x + 2) {
+        for (ptrdiff_t j = 0; j < n; j++) {
+            double *record = x + index[j] * stride;
+            const double moved = record[0] - delta[j], weighed = record[2] - C * delta[j], grown = v[j];
+            record[0] = moved;
+            record[1] = grown;
+            record[2] = weighed;
+        }
+        return;
+    }
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const ptrdiff_t at = index[j] * stride;
+        x[at] -= delta[j];
+        G[at] = v[j];
+        if (u)
+            u[at] -= C * delta[j];
+    }
+}
+
 /* g ← (S + prior·I)⁻¹ g by S + prior·I = L D Lᵀ; S is width × width, width ≤ 8. */
 ADAREG_INLINE void adareg_small_solve_of(const double *S, double prior, double *g, const ptrdiff_t width)
 {
@@ -379,21 +418,6 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    ADAREG_INLINE void adareg_##NAME##_scatter(double *x, double *G, double *u, ptrdiff_t stride, const int *index,    \
-                                               const double *z, const double *es, double C, const double *v,           \
-                                               const double *h, ptrdiff_t n, const ptrdiff_t L)                        \
-    {                                                                                                                  \
-        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
-            const ptrdiff_t at = index[j] * stride;                                                                    \
-            for (ptrdiff_t l = 0; l < L; l++) {                                                                        \
-                const double delta = L == 1 ? h[j] : es[l] * z[j] * h[j * L + l];                                      \
-                x[at + l] -= delta;                                                                                    \
-                G[at + l] = v[j * L + l];                                                                              \
-                if (u)                                                                                                 \
-                    u[at + l] -= C * delta;                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
     ADAREG_UNUSED static void adareg_##NAME##_records(double *x, double *G, double *u, ptrdiff_t stride,               \
                                                       const int *index, const double *z, const double *s,              \
                                                       const double *es, double C, double *v, double *h, ptrdiff_t n,   \
@@ -401,16 +425,16 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
     {                                                                                                                  \
         if (L == 1) {                                                                                                  \
             adareg_##NAME##_land(z, s[0], es[0], v, h, n);                                                             \
-            adareg_##NAME##_scatter(x, G, u, stride, index, z, es, C, v, h, n, 1);                                     \
+            adareg_scatter_one(x, G, u, stride, index, C, v, h, n);                                                    \
             return;                                                                                                    \
         }                                                                                                              \
         adareg_square_in(z, s, v, n, L);                                                                               \
         adareg_##NAME##_steps(v, h, n * L);                                                                            \
         if (L == 2) {                                                                                                  \
             const double es2[2] = {es[0], es[1]};                                                                      \
-            adareg_##NAME##_scatter(x, G, u, stride, index, z, es2, C, v, h, n, 2);                                    \
+            adareg_scatter_of(x, G, u, stride, index, z, es2, C, v, h, n, 2);                                          \
         } else                                                                                                         \
-            adareg_##NAME##_scatter(x, G, u, stride, index, z, es, C, v, h, n, L);                                     \
+            adareg_scatter_of(x, G, u, stride, index, z, es, C, v, h, n, L);                                           \
     }
 
 /* 1/√v to a few units in the last place without the divider, which would take most of a round: a guess from the exponent's bits, then four
