@@ -142,7 +142,9 @@ class State:
             counts = (len(own) - upper, upper)
         else:
             counts = np.bincount(class_numbers(own, self.classes), minlength=len(self.classes))
-        self.class_counts = self.class_counts + counts  # not in place: it may lie in a read-only map
+        self.class_counts = (
+            self.class_counts + counts
+        )  # not in place: it may lie in a read-only map
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""

@@ -207,3 +207,21 @@ def test_rows_without_any_value_are_rows():
     X = sparse.csr_array((4, 5))
     model = AdaRegClassifier("adagrad", "diag", **PLAIN).fit(X, [0, 1, 1, 1])
     assert model.intercept_[0] > 0
+
+
+# --- corrections that wait ------------------------------------------------------------------------
+
+
+def test_a_small_inverse_takes_in_what_an_older_state_has_waiting():
+    X, y = rows(6)
+    model = AdaRegClassifier("ons", "full", **PLAIN).partial_fit(X[:40], y[:40], classes=[0, 1])
+    older = copy.deepcopy(model)
+    arrays = older._state.blocks[0].arrays
+    v, waiting = np.linspace(-0.1, 0.2, 7), int(arrays["count"][0])
+    arrays["P"][0] += 0.5 * np.outer(v, v)
+    arrays["pending_v"][0, waiting], arrays["pending_w"][0, waiting] = v, 0.5
+    arrays["pending_g"][0, waiting] = 0.0
+    arrays["count"][0] += 1
+    for each in (model, older):
+        each.partial_fit(X[40:], y[40:])
+    np.testing.assert_allclose(older.coef_, model.coef_, rtol=1e-9)

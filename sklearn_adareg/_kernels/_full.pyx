@@ -8,7 +8,7 @@ projection. The arrays are row-major and symmetric, so LAPACK's "upper" is our l
 from libc.string cimport memset
 
 from ._domains cimport Domain
-from ._loops cimport dot
+from ._loops cimport dot, sparse_dot
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._structures cimport Setting, Structure
@@ -67,16 +67,14 @@ cdef class Full(Structure):
         return self.field("x") - self.field("u") / self.arrays["clock"][1]
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        cdef Py_ssize_t j, l
+        cdef Py_ssize_t l
         cdef double* x
         for l in range(self.setting.L):
             x = self.x + l * self.setting.D
             if row.index == NULL:
                 margins[l] = dot(row.z, x, row.n)
             else:
-                margins[l] = 0.0
-                for j in range(row.n):
-                    margins[l] += row.z[j] * x[row.index[j]]
+                margins[l] = sparse_dot(row.z, row.index, x, row.n)
 
     cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t, with the gradient of the L2 penalty in it, and θ_t."""

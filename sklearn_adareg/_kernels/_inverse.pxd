@@ -17,6 +17,10 @@ cdef class FullInverse(Full):
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew
 
+    cdef bint at_once               # P is up to date: nothing waits but for G
+    cdef void catch_up(self, Py_ssize_t lane) noexcept nogil
+    cdef void wait(self, Py_ssize_t lane, double weight) noexcept nogil
+    cdef void times_inverse_sparse(self, Py_ssize_t lane, Row* row, const double* z, double* out) noexcept nogil
     cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil
     cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil
     cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil

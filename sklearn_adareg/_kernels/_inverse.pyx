@@ -2,8 +2,8 @@
 """full, ψ(λ) = η/λ: the inverse is kept by Sherman–Morrison, O(D²) a round.
 
 Rank-one corrections wait in a thin factor, G_t⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``FOLD`` of them
-have come, so that
-a sparse row costs O(D·nnz). G itself is folded beside it: it tells how far P has drifted from its inverse, and mends it.
+have come, so that a sparse row costs O(D·nnz). A small P takes them at once, which is less than going by those that wait.
+G itself is folded beside it: it tells how far P has drifted from its inverse, and mends it.
 """
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset
@@ -13,7 +13,7 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 from ._domains cimport Domain
 from ._full cimport Full, mirror
-from ._loops cimport axpy, combine, dot
+from ._loops cimport axpy, combine, dot, rank_one, sparse_dot
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._structures cimport Setting
@@ -21,6 +21,7 @@ from ._structures cimport Setting
 import numpy as np
 
 cdef int FOLD = 32
+cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef double DRIFT = 1e-12
 
 
@@ -48,6 +49,26 @@ cdef class FullInverse(Full):
         self.appended, self.along = np.zeros(setting.L), np.empty(FOLD)
         self.sparse_g = np.empty(setting.D)
         self.scratch, self.anew = np.empty((FOLD, setting.D)), np.empty((setting.D, setting.D))
+        self.at_once = setting.D <= SMALL and self.free        # a round that a domain may stop has to be taken back
+        if self.at_once:
+            for lane in range(setting.L):
+                self.catch_up(lane)
+
+    cdef void catch_up(self, Py_ssize_t lane) noexcept nogil:
+        """Take in at once what a state from elsewhere still has waiting."""
+        cdef Py_ssize_t k
+        for k in range(<Py_ssize_t> self.count[lane]):
+            rank_one(-self.pending_w[lane, k], &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.setting.D)
+            self.pending_w[lane, k] = 0.0
+
+    cdef void wait(self, Py_ssize_t lane, double weight) noexcept nogil:
+        """One correction more, its v and g in place."""
+        cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
+        self.pending_w[lane, k] = weight
+        if self.at_once:
+            rank_one(-weight, &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.setting.D)
+            self.pending_w[lane, k] = 0.0
+        self.count[lane] += 1.0
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """The same on the inverse: row and column times the growth, and the made-up ε as a gradient along e_i."""
@@ -94,9 +115,8 @@ cdef class FullInverse(Full):
             self.times_inverse_row(lane, row, v)
         weight = 1.0 / (1.0 + dot(&self.g[lane, 0], v, D))
         if weight != 1.0:
-            self.pending_w[lane, k] = weight
             memcpy(&self.pending_g[lane, k, 0], &self.g[lane, 0], D * sizeof(double))
-            self.count[lane] += 1.0
+            self.wait(lane, weight)
         return weight
 
     cdef int precondition(self, Row* row) noexcept nogil:
@@ -134,32 +154,37 @@ cdef class FullInverse(Full):
             return
         for j in range(row.n):
             self.sparse_g[j] = self.entering * self.slopes[lane] * row.z[j]
-        memset(out, 0, D * sizeof(double))
-        combine(&self.P[lane, 0, 0], D, row.index, &self.sparse_g[0], row.n, out, D)
-        self.less_pending(lane, row, &self.sparse_g[0], NULL, out)
+        self.times_inverse_sparse(lane, row, &self.sparse_g[0], out)
+
+    cdef void times_inverse_sparse(self, Py_ssize_t lane, Row* row, const double* z, double* out) noexcept nogil:
+        """(P − Σ w v vᵀ) times a row of values z."""
+        memset(out, 0, self.setting.D * sizeof(double))
+        combine(&self.P[lane, 0, 0], self.setting.D, row.index, z, row.n, out, self.setting.D)
+        self.less_pending(lane, row, z, NULL, out)
 
     cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil:
         cdef int D = <int> self.setting.D
         cdef int one = 1
         cdef double alpha = 1.0, beta = 0.0
+        if self.at_once:
+            memset(out, 0, D * sizeof(double))
+            combine(&self.P[lane, 0, 0], D, NULL, b, D, out, D)
+            return
         dsymv("U", &D, &alpha, &self.P[lane, 0, 0], &D, b, &one, &beta, out, &one)
         self.less_pending(lane, NULL, NULL, b, out)
 
     cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil:
         """out −= Σ w v (vᵀb), with b whole or as the values z of a sparse row."""
-        cdef Py_ssize_t j, k
+        cdef Py_ssize_t k
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t waiting = <Py_ssize_t> self.count[lane]
         cdef const double* v
         cdef double along
+        if self.at_once:
+            return
         for k in range(waiting):
             v = &self.pending_v[lane, k, 0]
-            if row == NULL:
-                along = dot(v, b, D)
-            else:
-                along = 0.0
-                for j in range(row.n):
-                    along += v[row.index[j]] * z[j]
+            along = dot(v, b, D) if row == NULL else sparse_dot(z, row.index, v, row.n)
             self.along[k] = -self.pending_w[lane, k] * along
         combine(&self.pending_v[lane, 0, 0], D, NULL, &self.along[0], waiting, out, D)
 
@@ -199,7 +224,8 @@ cdef class FullInverse(Full):
         cdef int D = <int> self.setting.D
         cdef int k = <int> self.count[lane]
         cdef double one = 1.0
-        self.subtract_pending(lane, &self.P[lane, 0, 0])
+        if not self.at_once:
+            self.subtract_pending(lane, &self.P[lane, 0, 0])
         dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, &self.G[lane, 0, 0], &D)
         self.count[lane] = 0.0
         if self.drift(lane) > self.tolerance[lane]:

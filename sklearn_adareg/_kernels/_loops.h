@@ -129,6 +129,32 @@ ADAREG_CLONES static double adareg_log1p_of_unit(double e)
     return 2.0 * s * ((a + w4 * b) + w8 * (c + w4 * d));
 }
 
+/* Σ_j z_j x[index_j] */
+ADAREG_UNUSED static double adareg_sparse_dot(adareg_in z, const int *index, adareg_in x, ptrdiff_t n)
+{
+    double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
+    ptrdiff_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        a += z[j] * x[index[j]];
+        b += z[j + 1] * x[index[j + 1]];
+        c += z[j + 2] * x[index[j + 2]];
+        d += z[j + 3] * x[index[j + 3]];
+    }
+    for (; j < n; j++)
+        a += z[j] * x[index[j]];
+    return (a + b) + (c + d);
+}
+
+/* A += a v vᵀ, A symmetric and D × D, both triangles */
+ADAREG_CLONES static void adareg_rank_one(double a, adareg_in v, adareg_out A, ptrdiff_t D)
+{
+    for (ptrdiff_t i = 0; i < D; i++) {
+        const double w = a * v[i];
+        for (ptrdiff_t j = 0; j < D; j++)
+            A[i * D + j] += w * v[j];
+    }
+}
+
 /* y += a x */
 ADAREG_CLONES static void adareg_axpy(double a, adareg_in x, adareg_out y, ptrdiff_t n)
 {

@@ -17,7 +17,7 @@ from libc.string cimport memset
 
 from ._domains cimport Domain
 from ._inverse cimport FullInverse
-from ._loops cimport axpy, combine, dot
+from ._loops cimport axpy, dot, sparse_dot
 from ._losses cimport Loss
 from ._potentials cimport Potential
 from ._rows cimport Row
@@ -27,6 +27,7 @@ import numpy as np
 
 cdef double RIDGE_OF_INTERCEPT = 0.1
 cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
+cdef double LARGE = 1e300
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
 
@@ -89,14 +90,13 @@ cdef class Newton(FullInverse):
             self.measure(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        cdef Py_ssize_t i, j, l
-        cdef double* x
+        cdef Py_ssize_t i, l
+        cdef const double* x
+        cdef const double* z
         for l in range(self.setting.L):
             x = self.x + l * self.setting.D
-            margins[l] = 0.0
-            for j in range(row.n):
-                i = row.index[j] if row.index != NULL else j
-                margins[l] += (self.zc[j] if self.measured else row.z[j]) * x[i]
+            z = &self.zc[0] if self.measured else row.z
+            margins[l] = dot(z, x, row.n) if row.index == NULL else sparse_dot(z, row.index, x, row.n)
             if not self.measured:
                 for i in range(self.setting.d):
                     margins[l] -= self.center[i] * x[i]
@@ -140,9 +140,7 @@ cdef class Newton(FullInverse):
             if row.index == NULL:
                 self.times_inverse(l, g, v)
             else:
-                memset(v, 0, D * sizeof(double))
-                combine(&self.P[l, 0, 0], D, row.index, &self.zc[0], row.n, v, D)
-                self.less_pending(l, row, &self.zc[0], NULL, v)
+                self.times_inverse_sparse(l, row, &self.zc[0], v)
             q = dot(g, v, D)
             slope, curvature = self.slopes[l], self.round_weight * self.curvatures[l]
             square = slope * slope / self.round_weight
@@ -157,8 +155,7 @@ cdef class Newton(FullInverse):
                 for i in range(D):
                     v[i] *= root
                     g[i] *= root
-                self.pending_w[l, k] = 1.0 / (1.0 + w * q)
-                self.count[l] += 1.0
+                self.wait(l, 1.0 / (1.0 + w * q))
         return 0
 
     cdef int update(self, Row* row) noexcept nogil:
@@ -177,37 +174,48 @@ cdef class Newton(FullInverse):
         """Take the row into the features' statistics, move centers and renew ridges, and center the row."""
         cdef Py_ssize_t i, j
         cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double z, square
+        cdef double z, square, limit
+        cdef double* seen = &self.seen[0]
+        cdef double* center = &self.center[0]
+        cdef double* first = &self.first[0]
+        cdef double* second = &self.second[0]
+        cdef double* biggest = &self.biggest[0]
+        cdef double* ridge = &self.ridge[0]
+        cdef double* zc = &self.zc[0]
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             z = row.z[j]
             if z == 0.0:
                 continue
-            self.seen[i] += 1.0
-            if self.setting.intercept and self.seen[i] == self.clock.t:
-                if self.seen[i] == 1.0:
+            seen[i] += 1.0
+            if self.setting.intercept and seen[i] == self.clock.t:
+                if seen[i] == 1.0:
                     self.move_center(i, z)
-                elif self.center[i] != 0.0:
-                    if z * self.center[i] < 0.0:
+                elif center[i] != 0.0:
+                    if z * center[i] < 0.0:
                         self.move_center(i, 0.0)
-                    elif fabs(z) < fabs(self.center[i]):
+                    elif fabs(z) < fabs(center[i]):
                         self.move_center(i, z)
-            self.first[i] += z - self.center[i]
-            self.second[i] += (z - self.center[i]) * (z - self.center[i])
+            first[i] += z - center[i]
+            second[i] += (z - center[i]) * (z - center[i])
         if self.centered > 0:
             for i in range(self.setting.d):
-                if self.center[i] != 0.0 and self.seen[i] < self.clock.t:      # it was zero in this row
+                if center[i] != 0.0 and seen[i] < self.clock.t:      # it was zero in this row
                     self.move_center(i, 0.0)
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
-            self.zc[j] = row.z[j] - self.center[i] if row.z[j] != 0.0 else 0.0
-            if self.zc[j] != 0.0:
-                self.biggest[i] = fmax(self.biggest[i], fabs(self.zc[j]))
-                square = sqrt(fmax(self.second[i], 0.0) / self.seen[i]) * self.biggest[i]
-                if square > GROWTH * GROWTH * self.ridge[i]:
+            zc[j] = row.z[j] - center[i] if row.z[j] != 0.0 else 0.0
+            if zc[j] != 0.0:
+                if fabs(zc[j]) > biggest[i]:
+                    biggest[i] = fabs(zc[j])
+                limit = GROWTH * GROWTH * ridge[i]
+                if second[i] * biggest[i] * biggest[i] <= seen[i] * limit * limit < LARGE:
+                    continue                             # the same in squares, which rarely is not enough
+                square = sqrt(fmax(second[i], 0.0) / seen[i]) * biggest[i]
+                if square > limit:
                     self.renew_ridge(i, square)
         if self.setting.intercept:
-            self.zc[coefs] = 1.0
+            zc[coefs] = 1.0
 
     cdef void move_center(self, Py_ssize_t i, double to) noexcept nogil:
         """Measure feature i from elsewhere: the intercept makes up for it, and so do the matrices."""
