@@ -2,8 +2,7 @@
 """full: H_t = ψ(G_t), the whole matrix. One D×D block a lane.
 
 Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, ``_spectral`` for every other ψ. Here is what they share: gradients,
-units, the step and its
-projection. The arrays are row-major and symmetric, so LAPACK's "upper" is our lower triangle.
+units, the step and its projection. The arrays are row-major and symmetric, so LAPACK's "upper" is our lower triangle.
 """
 from libc.string cimport memset
 

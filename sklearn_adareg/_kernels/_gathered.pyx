@@ -2,10 +2,8 @@
 """Where the numbers of a coordinate lie, and how a row gets at them.
 
 A coordinate has one number a lane of x, of G, of the average's and of dual averaging's accumulators. The numbers of the
-touched coordinates are
-gathered into small contiguous buffers and scattered back, or, where nothing can fail, worked on where they lie; every loop
-then runs flat over
-n·L numbers. When a feature's unit grows, G is carried over to the new one here.
+touched coordinates are gathered into small contiguous buffers and scattered back, or, where nothing can fail, worked on where
+they lie; every loop then runs flat over n·L numbers. When a feature's unit grows, G is carried over to the new one here.
 """
 from ._domains cimport Domain
 from ._loops cimport dot, lane_dots

@@ -4,6 +4,9 @@
 Rank-one corrections wait in a thin factor, G_t⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``FOLD`` of them
 have come, so that a sparse row costs O(D·nnz). A small P takes them at once, which is less than going by those that wait.
 G itself is folded beside it: it tells how far P has drifted from its inverse, and mends it.
+
+What bounds a round: P times a row reads half of P, 4 D² bytes, or nnz of its rows, 8 D·nnz bytes, in 2 D² or 2 D·nnz flops; the
+folds of P and G are D² flops a round each, at the speed of a matrix product.
 """
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset
@@ -148,7 +151,6 @@ cdef class FullInverse(Full):
     cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil:
         """(P − Σ w v vᵀ) g of a lane; by P's columns where the row is sparse and no penalty has filled g."""
         cdef Py_ssize_t j
-        cdef Py_ssize_t D = self.setting.D
         if row.index == NULL or self.penalised:
             self.times_inverse(lane, &self.g[lane, 0], out)
             return

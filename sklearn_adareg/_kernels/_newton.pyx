@@ -6,11 +6,9 @@ w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded, and the step 
 
     P ← P − w/(1 + wq) P z zᵀ P,    x ← x − η ℓ' / (1 + (w + η ℓ'') q) P z,    q = zᵀ P z.
 
-It works in raw units and does not depend on them: the ridge of feature i is ε times its root mean square times its
-largest value, which is kept
-up with by pseudo-rows along e_i; a feature that is never zero is measured from its smallest value, as if the
-intercept had been moved there.
-O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows.
+It works in raw units and does not depend on them: the ridge of feature i is ε times its root mean square times its largest
+value, which is kept up with by pseudo-rows along e_i; a feature that is never zero is measured from its smallest value, as if
+the intercept had been moved there. O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows.
 """
 from libc.math cimport fabs, fmax, fmin, sqrt
 from libc.string cimport memset
@@ -83,8 +81,7 @@ cdef class Newton(FullInverse):
 
     cdef void enter(self, Row* row) noexcept nogil:
         """Units first: a feature that jumps must shrink its weight before it predicts. They look at the features only, so the
-        loss stays
-        progressive. A row that may overflow predicts as it is, so that it can stop without a trace."""
+        loss stays progressive. A row that may overflow predicts as it is, so that it can stop without a trace."""
         self.measured = row.norm2 < 1e200
         if self.measured:
             self.measure(row)

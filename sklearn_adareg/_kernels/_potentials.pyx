@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """Potentials: the scalar map ψ = (φ')⁻¹ from eigenvalues of G to eigenvalues of H, a vector at a time.
 
-The built-in maps are η times a power; the factor η is a lane's own number and is applied by the structure, so ``steps``
-gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
+The built-in maps are η times a power; the factor η is a lane's own number and is applied by the structure, so ``steps`` gives
+ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
 from libc.math cimport isfinite, pow
 

@@ -15,6 +15,8 @@ cdef class FullSpectral(Full):
     cdef double[:, :, :, ::1] before
     cdef double[:, :, ::1] before_values
     cdef double[::1] along
+    cdef double[::1] whitened       # G_τ^(−1/2) g in the basis
+    cdef bint rotated               # ``along`` is Vᵀg of this round
     cdef double[::1] work
     cdef int[::1] iwork
 

@@ -2,18 +2,18 @@
 """full, any ψ: by the eigenvalues and eigenvectors of G, which serve for many rounds.
 
 The basis of an older G_τ is kept. Each round, once g_t has joined G_t and before the step, W += b bᵀ and s += bᵀb with b =
-G_τ^(−1/2) g_t, so that
-G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(W). While s ≤ δ,
+G_τ^(−1/2) g_t, so that G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(W). While s ≤ δ,
 
     G_τ ⪯ G_t ⪯ (1 + δ) G_τ,
 
 and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t:
-Theorem 1 holds in the
-norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor of (δ/2)I − W proves
-λ_max(W) < δ/2 and
-s is set back to that; if there is none, the basis is refreshed and this very step is taken with it. det(I + W) grows by a
-factor between refreshes, so
-both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ not declared antitone, refreshes every round.
+Theorem 1 holds in the norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor
+of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is none, the basis is refreshed and this very step is
+taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
+not declared antitone, refreshes every round.
+
+What bounds a round between refreshes: two products with a D × D matrix and rank-one updates of two others, 6 D² flops on 32 D² bytes; a
+refresh is some 9 D³ flops, of which half run at the speed of a matrix product.
 """
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset
@@ -61,7 +61,7 @@ cdef class FullSpectral(Full):
         if self.may_fail:
             self.before = np.empty((3, L, D, D))
             self.before_values = np.empty((3, L, D))
-        self.along = np.empty(D)
+        self.along, self.whitened = np.empty(D), np.empty(D)
         self.work = np.empty(1 + 6 * D + 2 * D ** 2)
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
 
@@ -83,6 +83,7 @@ cdef class FullSpectral(Full):
         for i in range(D):
             self.sums[lane, i] = (self.begun(i) - self.x[lane * D + i]) / self.factor[lane]
             self.h[lane, i] = 1.0 / (self.h[lane, i] * self.setting.eta[lane] * self.setting.eta[lane])
+        self.rotated = False
         self.times_H(lane)
         self.stale[lane] = 1.0
         memcpy(self.theta + lane * D, &self.move[lane, 0], D * sizeof(double))
@@ -96,7 +97,8 @@ cdef class FullSpectral(Full):
             self.remember()
         for l in range(self.setting.L):
             dsyr("U", &D, &one, &self.g[l, 0], &inc, &self.G[l, 0, 0], &D)
-            if not self.still_serves(l) and self.decompose(l) != 0:
+            self.rotated = self.still_serves(l)
+            if not self.rotated and self.decompose(l) != 0:
                 self.take_back()
                 return -1
             self.times_H(l)
@@ -112,9 +114,9 @@ cdef class FullSpectral(Full):
             return False
         dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.g[lane, 0], &inc, &zero, &self.along[0], &inc)
         for i in range(D):
-            self.along[i] /= sqrt(self.eigenvalues[lane, i])
-        dsyr("U", &D, &one, &self.along[0], &inc, &self.W[lane, 0, 0], &D)
-        self.s[lane] += dot(&self.along[0], &self.along[0], D)
+            self.whitened[i] = self.along[i] / sqrt(self.eigenvalues[lane, i])
+        dsyr("U", &D, &one, &self.whitened[0], &inc, &self.W[lane, 0, 0], &D)
+        self.s[lane] += dot(&self.whitened[0], &self.whitened[0], D)
         if self.s[lane] <= self.delta:
             return True
         for j in range(D):
@@ -155,7 +157,8 @@ cdef class FullSpectral(Full):
         cdef int inc = 1
         cdef double one = 1.0, zero = 0.0
         cdef Py_ssize_t i
-        dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.sums[lane, 0], &inc, &zero, &self.along[0], &inc)
+        if self.setting.dual or not self.rotated:            # else Vᵀg is there already
+            dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.sums[lane, 0], &inc, &zero, &self.along[0], &inc)
         for i in range(D):
             self.along[i] *= self.setting.eta[lane] * self.h[lane, i]
         dgemv("N", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.along[0], &inc, &zero, &self.move[lane, 0], &inc)

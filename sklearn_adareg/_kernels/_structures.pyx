@@ -3,12 +3,11 @@
 
 A round calls ``enter`` (bring the touched coordinates together), ``predict``, ``accumulate`` (G_t), ``precondition`` (H_t)
 and ``update`` (x_{t+1}, projected; the average moves along), or ``learn``, where a structure does those three in one pass, or
-``rest`` when no lane has a slope. Nothing that outlives the
-call changes before ``update``, so a round that fails leaves the state as it was.
+``rest`` when no lane has a slope. Nothing that outlives the call changes before ``update``, so a round that fails leaves the
+state as it was.
 
-Under online scaling the row arrives in units of the largest value that each feature has had, and x lives in those
-units: it stays as it
-is when a unit grows, so the raw weight shrinks, and G is carried over to the new unit. Residuals are measured in
+Under online scaling the row arrives in units of the largest value that each feature has had, and x lives in those units: it
+stays as it is when a unit grows, so the raw weight shrinks, and G is carried over to the new unit. Residuals are measured in
 their root mean square.
 
 The average Σ c_t x_t = C_T x_{T+1} − Σ C_s δ_s needs only the steps δ: ``u`` accumulates C_s δ_s, and costs what the step costs.
