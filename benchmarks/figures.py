@@ -1,4 +1,4 @@
-"""The figure of ``quality.py``: a dot for each learner on each data set."""
+"""The figures: a dot for each learner on each data set (``quality.py``), a bar for each work (``speed.py``)."""
 
 import numpy as np
 
@@ -110,3 +110,46 @@ def _panel(ax, group):
     ax.grid(axis="x", color="0.93", linewidth=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def plot_speed(lines, path):
+    """Save the bars of ``speed.py``: how many times faster than its peer each work is.
+
+    Parameters
+    ----------
+    lines : list of dict
+        ``work``, ``peer``, ``wall``, ``cpu`` and ``required`` of each line.
+    path : str
+        Where to save the figure; the suffix decides the format.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    ratios = [max(line["wall"], line["cpu"] or 0.0) for line in lines]
+    at = np.arange(len(lines))[::-1]
+    figure, ax = plt.subplots(figsize=(8.2, 0.23 * len(lines) + 1.2), layout="constrained")
+    reached = [ratio >= line["required"] for ratio, line in zip(ratios, lines, strict=True)]
+    ax.barh(at, ratios, height=0.7, color=["#d1495b" if yes else "#e8b4bb" for yes in reached])
+    ax.plot(
+        [line["required"] for line in lines], at, "|", color="0.15", ms=9, label="what we ask for"
+    )
+    for y, ratio in zip(at, ratios, strict=True):
+        ax.text(ratio * 1.03, y, f"{ratio:.2g}", va="center", fontsize=7)
+    ax.set_xscale("log")
+    ax.axvline(1.0, color="0.5", lw=0.8)
+    ticks = [0.5, 1, 2, 5, 10, 20, 50]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_xlim(0.3, 90)
+    ax.minorticks_off()
+    peers = [line["peer"].split(",")[0] for line in lines]
+    names = [f"{line['work']}  ·  {peer}" for line, peer in zip(lines, peers, strict=True)]
+    ax.set_yticks(at, names, fontsize=7)
+    ax.set_ylim(-0.7, len(lines) - 0.3)
+    ax.set_xlabel("the peer's time over ours; right of 1 we are faster")
+    ax.legend(loc="lower right", fontsize=8, frameon=False)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

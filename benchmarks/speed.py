@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from datasets import Folder, add_folder_arguments
+from figures import plot_speed
 from learners import clocked
 from quality import environment, save
 from speed_lines import PLAIN, REFRESHES, Works, dense, one_pass
@@ -161,6 +162,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_folder_arguments(parser, nargs="?")
     parser.add_argument("--json", metavar="FILE", help="save everything measured")
+    parser.add_argument("--figure", metavar="FILE", help="draw the ratios")
     parser.add_argument(
         "--short", action="store_true", help="less than a minute; fails on gross regressions"
     )
@@ -188,6 +190,8 @@ def main():
             saved["memory"] = memory(args.short)
     if args.json:
         save(saved, args.json)
+    if args.figure:
+        plot_speed(rows, args.figure)
     slow = [row for row in rows if GROSS * _best_ratio(row) < row["required"]]
     if args.short and slow:
         print("\nmore than twice as slow as required: " + "; ".join(row["work"] for row in slow))

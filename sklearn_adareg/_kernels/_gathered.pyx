@@ -27,6 +27,14 @@ def in_vectors(shape):
     return cells[:, :D * L].reshape(shape)
 
 
+def side_by_side(shape, scaled):
+    """Zeros for D records of fields·L numbers, and a scale where asked for; three numbers get a fourth, and are a vector."""
+    fields, D, L = shape
+    width = fields * L + scaled
+    width += width == 3
+    return padded(1, D * width)[0, :D * width].reshape(D, width)
+
+
 cdef class Gathered(Structure):
     """The state of a structure that works coordinate by coordinate."""
 
@@ -41,7 +49,7 @@ cdef class Gathered(Structure):
         fields = ["x", *cls.fields(setting)] + ["u"] * setting.averaging + ["theta"] * setting.dual
         shape = (len(fields), setting.D, setting.L)
         if sparse:                 # and the scale behind them
-            records = np.zeros((setting.D, shape[0] * setting.L + setting.scaled))
+            records = side_by_side(shape, setting.scaled)
             cells = records[:, :shape[0] * setting.L].reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2)
         else:
             cells = in_vectors(shape)
@@ -56,7 +64,7 @@ cdef class Gathered(Structure):
             arrays.update(Stack.allocate(setting.K, setting.rates, setting.joint, setting.averaging))
         arrays.update(cls.allocate_units(setting))
         if sparse and setting.scaled:
-            arrays["scale"] = records[:, -1]
+            arrays["scale"] = records[:, shape[0] * setting.L]
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
@@ -74,12 +82,15 @@ cdef class Gathered(Structure):
         """Side by side where rows are sparse, in whole vectors where they are not: a copy or a pickle forgets how cells lay."""
         cells = arrays["cells"]
         if sparse:
-            well = cells.strides[0] == setting.L * cells.itemsize
+            well = cells.strides[0] == setting.L * cells.itemsize and cells.strides[1] != 3 * cells.itemsize
         else:
             well = cells.ctypes.data % VECTOR_BYTES == 0 and cells.strides[0] % VECTOR_BYTES == 0
         if not well:
             fields, D, L = cells.shape
-            anew = np.empty((D, fields, L)).transpose(1, 0, 2) if sparse else in_vectors(cells.shape)
+            if sparse:
+                anew = side_by_side(cells.shape, 0)[:, :fields * L].reshape(D, fields, L).transpose(1, 0, 2)
+            else:
+                anew = in_vectors(cells.shape)
             anew[:] = cells
             arrays["cells"] = anew
 

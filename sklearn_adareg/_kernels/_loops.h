@@ -300,6 +300,10 @@ ADAREG_INLINE void adareg_scatter_of(double *x, double *G, double *u, ptrdiff_t 
 ADAREG_INLINE void adareg_scatter_one(double *x, double *G, double *u, ptrdiff_t stride, const int *index, double C, const double *v,
                                       const double *delta, ptrdiff_t n)
 {
+    if (ADAREG_WIDE && stride == 4 && G == x + 1 && u == x + 2) {
+        adareg_scatter_512(x, index, C, v, delta, n);
+        return;
+    }
     if (u && G == x + 1 && u == x + 2) {
         for (ptrdiff_t j = 0; j < n; j++) {
             double *record = x + index[j] * stride;

@@ -1,6 +1,7 @@
-/* Loops of _loops.h for machines with AVX-512, written out because of vrsqrt14pd, which no compiler takes by itself: 14 bits of 1/√v in the
-   time of an addition or two, so two Newton steps do instead of four. Four numbers at a time: with eight, which these machines
-   have too, the scalar code between two short rows runs so much slower that more is lost than won.
+/* Loops of _loops.h for machines with AVX-512, written out because of vrsqrt14pd, which no compiler takes by itself: 14 bits of
+   1/√v in the time of an addition or two. With e = 1 − v y² of that guess y, 1/√v = y (1 − e)^(−1/2), and e³ is the last power
+   that counts. Four numbers at a time: with eight, which these machines have too, the scalar code between two short rows runs
+   so much slower that more is lost than won.
 
    Tails are masked, and a masked store serves no load before it is done: rows that come one upon the other have none, because
    their arrays are padded to whole vectors. */
@@ -30,10 +31,10 @@ ADAREG_AVX512 inline __mmask8 adareg_first(ptrdiff_t count)
 
 ADAREG_AVX512 inline __m256d adareg_inverse_sqrt_512(__m256d v)
 {
-    const __m256d half = _mm256_mul_pd(v, _mm256_set1_pd(0.5)), c = _mm256_set1_pd(1.5);
-    __m256d y = _mm256_maskz_rsqrt14_pd(0x0F, v);
-    y = _mm256_mul_pd(y, _mm256_fnmadd_pd(_mm256_mul_pd(half, y), y, c));
-    return _mm256_mul_pd(y, _mm256_fnmadd_pd(_mm256_mul_pd(half, y), y, c));
+    const __m256d y = _mm256_maskz_rsqrt14_pd(0x0F, v);
+    const __m256d e = _mm256_fnmadd_pd(_mm256_mul_pd(v, y), y, _mm256_set1_pd(1.0));
+    const __m256d p = _mm256_fmadd_pd(e, _mm256_set1_pd(5.0 / 16), _mm256_set1_pd(3.0 / 8));
+    return _mm256_fmadd_pd(_mm256_mul_pd(y, e), _mm256_fmadd_pd(e, p, _mm256_set1_pd(1.0 / 2)), y);
 }
 
 ADAREG_AVX512 void adareg_inverse_root_steps_512(const double *lam, double *h, ptrdiff_t n)
@@ -61,6 +62,17 @@ ADAREG_AVX512 void adareg_inverse_root_land_512(const double *z, double s, doubl
         const double g = s * z[j];
         v[j] += g * g;
         delta[j] = es * z[j] / sqrt(v[j]);
+    }
+}
+
+/* Records (x, G, u, and a number that stays): x −= δ, G = v, u −= C δ, a vector each */
+ADAREG_AVX512 void adareg_scatter_512(double *records, const int *index, double C, const double *v, const double *delta, ptrdiff_t n)
+{
+    const __m256d by = _mm256_setr_pd(1.0, 0.0, C, 0.0);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double *record = records + 4 * (ptrdiff_t)index[j];
+        const __m256d moved = _mm256_fnmadd_pd(by, _mm256_set1_pd(delta[j]), _mm256_loadu_pd(record));
+        _mm256_storeu_pd(record, _mm256_blend_pd(moved, _mm256_broadcast_sd(v + j), 2));
     }
 }
 
@@ -110,6 +122,7 @@ ADAREG_AVX512 void adareg_inverse_root_single_512(const double *z, double s, dou
 #define ADAREG_WIDE adareg_narrow * 0
 #define adareg_inverse_root_steps_512(lam, h, n)
 #define adareg_inverse_root_land_512(z, s, es, v, delta, n)
+#define adareg_scatter_512(records, index, C, v, delta, n)
 #define adareg_inverse_root_flat_512(g, eg, C, G, x, u, n)
 #define adareg_inverse_root_single_512(z, s, es, C, G, x, u, n)
 #endif
