@@ -131,12 +131,17 @@ def plot_speed(lines, path):
     at = np.arange(len(lines))[::-1]
     figure, ax = plt.subplots(figsize=(8.2, 0.23 * len(lines) + 1.2), layout="constrained")
     reached = [ratio >= line["required"] for ratio, line in zip(ratios, lines, strict=True)]
-    ax.barh(at, ratios, height=0.7, color=["#d1495b" if yes else "#e8b4bb" for yes in reached])
-    ax.plot(
-        [line["required"] for line in lines], at, "|", color="0.15", ms=9, label="what we ask for"
+    ax.barh(
+        at,
+        [ratio - 1.0 for ratio in ratios],
+        left=1.0,
+        height=0.7,
+        color=["#d1495b" if yes else "#e8b4bb" for yes in reached],
     )
-    for y, ratio in zip(at, ratios, strict=True):
-        ax.text(ratio * 1.03, y, f"{ratio:.2g}", va="center", fontsize=7)
+    required = [line["required"] for line in lines]
+    ax.plot(required, at, "|", color="0.15", ms=9, label="what we ask for")
+    for y, ratio, asked in zip(at, ratios, required, strict=True):
+        ax.text(1.05 * max(ratio, asked, 1.0), y, f"{ratio:.2g}", va="center", fontsize=7)
     ax.set_xscale("log")
     ax.axvline(1.0, color="0.5", lw=0.8)
     ticks = [0.5, 1, 2, 5, 10, 20, 50]
