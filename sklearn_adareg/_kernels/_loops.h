@@ -1,8 +1,6 @@
 /* The innermost loops, in C for two things that Cython has no words for: `restrict`, without which every store forces the next
-   loads, and function multiversioning, which lets one binary use AVX2 or AVX-512 where the machine has them.
-
-   A potential's ψ is inlined into the loops of a diagonal round by ADAREG_LOOPS, so accumulate, precondition, step and
-   average are one pass over the coordinates. Lanes (weight vectors that read the row together) lie side by side. */
+   loads, and function multiversioning, which lets one binary use AVX2 where the machine has it.
+   Lanes (weight vectors that read the row together) lie side by side. */
 #ifndef ADAREG_LOOPS_H
 #define ADAREG_LOOPS_H
 
@@ -24,8 +22,6 @@
 #else
 #define ADAREG_UNUSED
 #endif
-
-#include "_loops_avx512.h"
 
 #if defined(_MSC_VER)
 #define ADAREG_RESTRICT __restrict
@@ -222,7 +218,6 @@ ADAREG_CLONES static void adareg_scaled_step(adareg_in z, adareg_in hs, double C
         }
 }
 
-#define ADAREG_BLOCK 128 /* numbers of many lanes that are worked on at a time */
 
 /* Sparse rows where their coordinates lie: the numbers of coordinate i are x[i·stride + l], G[…] and u[…], one a lane. Where they lie side by side
    that is one cache line or two a coordinate. */
@@ -280,49 +275,6 @@ ADAREG_UNUSED static void adareg_record_dots(const double *x, const double *G, c
     }
 }
 
-/* The end of a round on records: G = v, x −= δ, u −= C δ, with δ = (η s) z h */
-ADAREG_INLINE void adareg_scatter_of(double *x, double *G, double *u, ptrdiff_t stride, const int *index, const double *z,
-                                     const double *es, double C, const double *v, const double *h, ptrdiff_t n, const ptrdiff_t L)
-{
-    for (ptrdiff_t j = 0; j < n; j++) {
-        const ptrdiff_t at = index[j] * stride;
-        for (ptrdiff_t l = 0; l < L; l++) {
-            const double delta = es[l] * z[j] * h[j * L + l];
-            x[at + l] -= delta;
-            G[at + l] = v[j * L + l];
-            if (u)
-                u[at + l] -= C * delta;
-        }
-    }
-}
-
-/* The same for one lane, δ given; x, G and u of a coordinate usually lie side by side. */
-ADAREG_INLINE void adareg_scatter_one(double *x, double *G, double *u, ptrdiff_t stride, const int *index, double C, const double *v,
-                                      const double *delta, ptrdiff_t n)
-{
-    if (ADAREG_WIDE && stride == 4 && G == x + 1 && u == x + 2) {
-        adareg_scatter_512(x, index, C, v, delta, n);
-        return;
-    }
-    if (u && G == x + 1 && u == x + 2) {
-        for (ptrdiff_t j = 0; j < n; j++) {
-            double *record = x + index[j] * stride;
-            const double moved = record[0] - delta[j], weighed = record[2] - C * delta[j], grown = v[j];
-            record[0] = moved;
-            record[1] = grown;
-            record[2] = weighed;
-        }
-        return;
-    }
-    for (ptrdiff_t j = 0; j < n; j++) {
-        const ptrdiff_t at = index[j] * stride;
-        x[at] -= delta[j];
-        G[at] = v[j];
-        if (u)
-            u[at] -= C * delta[j];
-    }
-}
-
 /* g ← (S + prior·I)⁻¹ g by S + prior·I = L D Lᵀ; S is width × width, width ≤ 8. */
 ADAREG_INLINE void adareg_small_solve_of(const double *S, double prior, double *g, const ptrdiff_t width)
 {
@@ -373,164 +325,5 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
     else
         adareg_fade_in_of(S, fade, h, f, T, width);
 }
-
-/* For a ψ/η given as an expression in v, three loops over numbers that lie in a row: NAME_steps is h = ψ(λ)/η; NAME_flat and
-   NAME_single are G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g and eg = η g as arrays, or with g = s z for one lane; NAME_land is
-   how far that goes: v += g², δ = η ψ(v) g. */
-#define ADAREG_LOOPS(NAME, PSI)                                                                                        \
-    ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                         \
-    {                                                                                                                  \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
-            const double v = lam[i];                                                                                   \
-            h[i] = PSI;                                                                                                \
-        }                                                                                                              \
-    }                                                                                                                  \
-    ADAREG_CLONES static void adareg_##NAME##_flat(adareg_in g, adareg_in eg, double C, adareg_out G, adareg_out x,    \
-                                                   adareg_out u, ptrdiff_t n)                                          \
-    {                                                                                                                  \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
-            const double v = G[i] + g[i] * g[i];                                                                       \
-            const double delta = eg[i] * (PSI);                                                                        \
-            G[i] = v;                                                                                                  \
-            x[i] -= delta;                                                                                             \
-            if (u)                                                                                                     \
-                u[i] -= C * delta;                                                                                     \
-        }                                                                                                              \
-    }                                                                                                                  \
-    ADAREG_CLONES static void adareg_##NAME##_land(adareg_in z, double s, double es, adareg_out v, adareg_out delta,   \
-                                                   ptrdiff_t n)                                                        \
-    {                                                                                                                  \
-        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
-            const double g = s * z[j], grown = v[j] + g * g;                                                           \
-            v[j] = grown;                                                                                              \
-            {                                                                                                          \
-                const double v = grown;                                                                                \
-                delta[j] = es * z[j] * (PSI);                                                                          \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
-    ADAREG_CLONES static void adareg_##NAME##_single(adareg_in z, double s, double es, double C, adareg_out G,         \
-                                                     adareg_out x, adareg_out u, ptrdiff_t n)                          \
-    {                                                                                                                  \
-        for (ptrdiff_t j = 0; j < n; j++) {                                                                            \
-            const double g = s * z[j], v = G[j] + g * g;                                                               \
-            const double delta = es * z[j] * (PSI);                                                                    \
-            G[j] = v;                                                                                                  \
-            x[j] -= delta;                                                                                             \
-            if (u)                                                                                                     \
-                u[j] -= C * delta;                                                                                     \
-        }                                                                                                              \
-    }
-
-/* From those loops: NAME_descend is a whole diagonal round on rows in a row, NAME_records on sparse rows where their coordinates lie, with
-   v = G of those, gathered before, and room for as many numbers in h. */
-#define ADAREG_ROUNDS(NAME)                                                                                            \
-    ADAREG_UNUSED static void adareg_##NAME##_descend(const double *z, const double *s, const double *es, double C,    \
-                                                      double *G, double *x, double *u, ptrdiff_t n, ptrdiff_t L)       \
-    {                                                                                                                  \
-        if (L == 1) {                                                                                                  \
-            adareg_##NAME##_single(z, s[0], es[0], C, G, x, u, n);                                                     \
-            return;                                                                                                    \
-        }                                                                                                              \
-        double g[ADAREG_BLOCK], eg[ADAREG_BLOCK];                                                                      \
-        for (ptrdiff_t first = 0; first < L; first += ADAREG_BLOCK) { /* more lanes than a block holds: in parts */    \
-            const ptrdiff_t lanes = L - first < ADAREG_BLOCK ? L - first : ADAREG_BLOCK;                               \
-            const ptrdiff_t most = lanes == L ? ADAREG_BLOCK / L : 1;                                                  \
-            for (ptrdiff_t from = 0; from < n; from += most) {                                                         \
-                const ptrdiff_t count = n - from < most ? n - from : most;                                             \
-                const ptrdiff_t at = from * L + first;                                                                 \
-                for (ptrdiff_t j = 0; j < count; j++)                                                                  \
-                    for (ptrdiff_t l = 0; l < lanes; l++) {                                                            \
-                        g[j * lanes + l] = s[first + l] * z[from + j];                                                 \
-                        eg[j * lanes + l] = es[first + l] * z[from + j];                                               \
-                    }                                                                                                  \
-                adareg_##NAME##_flat(g, eg, C, G + at, x + at, u ? u + at : NULL, count * lanes);                      \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
-    ADAREG_UNUSED static void adareg_##NAME##_records(double *x, double *G, double *u, ptrdiff_t stride,               \
-                                                      const int *index, const double *z, const double *s,              \
-                                                      const double *es, double C, double *v, double *h, ptrdiff_t n,   \
-                                                      ptrdiff_t L)                                                     \
-    {                                                                                                                  \
-        if (L == 1) {                                                                                                  \
-            adareg_##NAME##_land(z, s[0], es[0], v, h, n);                                                             \
-            adareg_scatter_one(x, G, u, stride, index, C, v, h, n);                                                    \
-            return;                                                                                                    \
-        }                                                                                                              \
-        adareg_square_in(z, s, v, n, L);                                                                               \
-        adareg_##NAME##_steps(v, h, n * L);                                                                            \
-        if (L == 2) {                                                                                                  \
-            const double es2[2] = {es[0], es[1]};                                                                      \
-            adareg_scatter_of(x, G, u, stride, index, z, es2, C, v, h, n, 2);                                          \
-        } else                                                                                                         \
-            adareg_scatter_of(x, G, u, stride, index, z, es, C, v, h, n, L);                                           \
-    }
-
-/* 1/√v to a few units in the last place without the divider, which would take most of a round: a guess from the exponent's bits, then four
-   Newton steps, each of which doubles the digits. v is finite and at least ε > 0. */
-ADAREG_INLINE double adareg_inverse_sqrt(double v)
-{
-    uint64_t bits;
-    double y;
-    memcpy(&bits, &v, sizeof bits);
-    bits = UINT64_C(0x5FE6EB50C7B537A9) - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    const double half = 0.5 * v;
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    return y * (1.5 - half * y * y);
-}
-
-ADAREG_LOOPS(inverse_root_narrow, adareg_inverse_sqrt(v))
-ADAREG_LOOPS(inverse, 1.0 / v)
-ADAREG_LOOPS(inverse_cube_root, 1.0 / cbrt(v))
-ADAREG_LOOPS(inverse_fourth_root, 1.0 / sqrt(sqrt(v)))
-
-ADAREG_UNUSED static void adareg_inverse_root_steps(const double *lam, double *h, ptrdiff_t n)
-{
-    if (n < 4) /* too few to keep the divider busy, and it answers sooner */
-        for (ptrdiff_t i = 0; i < n; i++)
-            h[i] = 1.0 / sqrt(lam[i]);
-    else if (ADAREG_WIDE)
-        adareg_inverse_root_steps_512(lam, h, n);
-    else
-        adareg_inverse_root_narrow_steps(lam, h, n);
-}
-
-ADAREG_UNUSED static void adareg_inverse_root_flat(const double *g, const double *eg, double C, double *G, double *x, double *u,
-                                                   ptrdiff_t n)
-{
-    if (ADAREG_WIDE) {
-        adareg_inverse_root_flat_512(g, eg, C, G, x, u, n);
-        return;
-    }
-    adareg_inverse_root_narrow_flat(g, eg, C, G, x, u, n);
-}
-
-ADAREG_UNUSED static void adareg_inverse_root_single(const double *z, double s, double es, double C, double *G, double *x,
-                                                     double *u, ptrdiff_t n)
-{
-    if (ADAREG_WIDE) {
-        adareg_inverse_root_single_512(z, s, es, C, G, x, u, n);
-        return;
-    }
-    adareg_inverse_root_narrow_single(z, s, es, C, G, x, u, n);
-}
-
-ADAREG_UNUSED static void adareg_inverse_root_land(const double *z, double s, double es, double *v, double *delta, ptrdiff_t n)
-{
-    if (ADAREG_WIDE) {
-        adareg_inverse_root_land_512(z, s, es, v, delta, n);
-        return;
-    }
-    adareg_inverse_root_narrow_land(z, s, es, v, delta, n);
-}
-
-ADAREG_ROUNDS(inverse_root)
-ADAREG_ROUNDS(inverse)
-ADAREG_ROUNDS(inverse_cube_root)
-ADAREG_ROUNDS(inverse_fourth_root)
 
 #endif

@@ -1,12 +1,5 @@
 # The loops of _loops.h, as Cython sees them.
-ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
-                              double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
-ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
-                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
-                              Py_ssize_t L) noexcept nogil
-
 cdef extern from "_loops.h" nogil:
-    bint stay_narrow "adareg_stay_narrow"(bint wish)
     double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
     void ask_for "adareg_ask_for"(const void* start, Py_ssize_t bytes)
     double take_double "adareg_take_double"(const double* a, double* z, Py_ssize_t n)
@@ -25,17 +18,3 @@ cdef extern from "_loops.h" nogil:
                                           const double* z, double* m, double* a, double* v, Py_ssize_t n, Py_ssize_t L)
     void fade_in "adareg_fade_in"(const double* S, double fade, double h, const double* f, double* T, Py_ssize_t width)
     void small_solve "adareg_small_solve"(const double* S, double prior, double* g, Py_ssize_t width)
-
-    void inverse_root_steps "adareg_inverse_root_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_steps "adareg_inverse_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_cube_root_steps "adareg_inverse_cube_root_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_fourth_root_steps "adareg_inverse_fourth_root_steps"(const double* lam, double* h, Py_ssize_t n)
-
-    descend_loop inverse_root_descend "adareg_inverse_root_descend"
-    descend_loop inverse_descend "adareg_inverse_descend"
-    descend_loop inverse_cube_root_descend "adareg_inverse_cube_root_descend"
-    descend_loop inverse_fourth_root_descend "adareg_inverse_fourth_root_descend"
-    records_loop inverse_root_records "adareg_inverse_root_records"
-    records_loop inverse_records "adareg_inverse_records"
-    records_loop inverse_cube_root_records "adareg_inverse_cube_root_records"
-    records_loop inverse_fourth_root_records "adareg_inverse_fourth_root_records"

@@ -1,4 +1,8 @@
-from ._loops cimport descend_loop, records_loop
+ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
+                              double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
+ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
+                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
+                              Py_ssize_t L) noexcept nogil
 
 
 cdef class Potential:

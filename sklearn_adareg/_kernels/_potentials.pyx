@@ -6,7 +6,7 @@ The built-in maps are η times a power; the factor η is a lane's own number and
 """
 from libc.math cimport isfinite, pow
 
-from ._loops cimport (
+from ._potential_loops cimport (
     inverse_cube_root_descend,
     inverse_cube_root_records,
     inverse_cube_root_steps,
@@ -20,7 +20,7 @@ from ._loops cimport (
     inverse_root_steps,
     inverse_steps,
 )
-from ._loops cimport stay_narrow as c_stay_narrow
+from ._potential_loops cimport stay_narrow as c_stay_narrow
 
 
 def stay_narrow(bint wish):
