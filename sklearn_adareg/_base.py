@@ -5,7 +5,7 @@ validate → rows → ``run_rounds`` without the GIL → totals → raise in a s
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from inspect import signature
 
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from . import _parameters
 from ._callbacks import CallbackSupportMixin, Listeners
-from ._checks import check_finite, check_rows_and_targets
+from ._checks import check_columns, check_finite, check_rows_and_targets
 from ._fitted import FittedLinearModel
 from ._kernels import _rounds
 from ._state import State
@@ -37,10 +37,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     )
 
     @classmethod
-    @cache
     def _get_param_names(cls):
         """As scikit-learn finds them, once a class: a short fit would spend much of its time on looking at the signature."""
-        return super()._get_param_names()
+        if "_own_param_names" not in vars(cls):
+            cls._own_param_names = tuple(super()._get_param_names())
+        return list(cls._own_param_names)
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -190,9 +191,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 f"X has {X.shape[1]} features and this model learns {state.recipe['d']}; pass the same features, or start anew with "
                 "fit (warm_start=False)."
             )
-        present = vars(self)
         for name, before in self._begun_with.items():
-            now = present[name]
+            now = getattr(self, name)
             if now is not before and now != before:
                 raise ValueError(
                     f"{name} was {before!r} when this model began and is {now!r} now, and a running model cannot change it; "
@@ -273,16 +273,19 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             return self._loss_kernel(state.classes, lanes)
 
         state.at_first_sight(first_sight)
+        rows = state.rows_of(X)
         learnt = 0
         try:
             for part in report.segments(order, SEGMENT):
                 total, weight, played, status, structure = state.play(
-                    X, part, targets, weights, loss, self.n_jobs
+                    rows, part, targets, weights, loss, self.n_jobs
                 )
                 learnt += played
                 if first_sight:
                     state.loss_total += total
                     state.weight_total += weight
+                if status == _rounds.STRAY_COLUMN:
+                    check_columns(X)
                 if status != _rounds.FINISHED:
                     check_finite(self, X)
                     self._raise(status, part[played], structure)

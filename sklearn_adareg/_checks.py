@@ -41,6 +41,17 @@ def check_finite(estimator, X):
         assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
 
 
+def check_columns(X):
+    """Refuse column numbers that are none of X, which scipy takes unseen."""
+    if sparse.issparse(X) and X.indices.size:
+        low, high = X.indices.min(), X.indices.max()
+        if low < 0 or high >= X.shape[1]:
+            raise ValueError(
+                f"X has the column number {low if low < 0 else high} and {X.shape[1]} columns; build the CSR matrix anew, its "
+                "indices do not fit its shape."
+            )
+
+
 def check_rows(estimator, X):
     """Rows to predict for."""
     if as_it_is(X) and known_shape(estimator, X):
@@ -52,7 +63,8 @@ def check_rows(estimator, X):
 def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
     """Rows to learn from and their targets; C-contiguous or CSR, float64 or float32.
 
-    With ``finite=False`` the caller sees to it that X is: the rounds stop at a row that is not.
+    With ``finite=False`` the caller sees to it that the values of X are, and that its column numbers fit: the rounds stop at
+    a row of which that is not true.
     """
     plain = as_it_is(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
     if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
@@ -60,8 +72,9 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)
         if finite:
             check_finite(estimator, X)
+            check_columns(X)
         return X, y
-    return validate_data(
+    X, y = validate_data(
         estimator,
         X,
         y,
@@ -72,3 +85,6 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
         ensure_all_finite=finite,
         **CONVERSION,
     )
+    if finite:
+        check_columns(X)
+    return X, y

@@ -383,6 +383,9 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
 
 
+EXACT = 2.0**53  # up to here a float can be told from its neighbours
+
+
 def _as_labels(y):
     return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
@@ -391,8 +394,10 @@ def _two_numbers(y):
     """The labels of a y of two whole numbers, sorted; None where it is something else, which takes longer to find out."""
     if y.dtype.kind not in "iubf":
         return None
-    two = np.array([y.min(), y.max()])
-    if two[0] == two[1] or (y.dtype.kind == "f" and (two % 1).any()):
+    two = np.array([y.min(), y.max()], dtype=y.dtype)
+    if two[0] == two[1]:
+        return None
+    if y.dtype.kind == "f" and ((two % 1).any() or np.abs(two).max() > EXACT):
         return None
     return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
 

@@ -102,18 +102,23 @@ class State:
             if stack is not None:
                 stack.learning = first
 
-    def play(self, X, order, targets, weights, loss, n_jobs=None):
+    def rows_of(self, X):
+        """The rows of X as each block reads them."""
+        return [make_rows(X, block.recipe) for block in self.blocks]
+
+    def play(self, rows, order, targets, weights, loss, n_jobs=None):
         """One round for each row number in ``order``: (total loss, total weight, rounds played, status, failed structure).
 
         Blocks learn in threads. When one fails, all go back and play the rounds before the failure.
         """
         self.publication = None
         if len(self.blocks) == 1:
-            tally = _play_block(self.blocks[0], X, order, targets, weights, loss)
+            tally = _play_block(self.blocks[0], rows[0], order, targets, weights, loss)
             return tally.loss, tally.weight, tally.rounds, tally.status, self.blocks[0].structure()
         before = [block.copy() for block in self.blocks]
         tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(_play_block)(block, X, order, targets, weights, loss) for block in self.blocks
+            delayed(_play_block)(block, own, order, targets, weights, loss)
+            for block, own in zip(self.blocks, rows, strict=True)
         )
         first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
         failed = tallies[first]
@@ -121,7 +126,7 @@ class State:
             structure = self.blocks[first].structure()
             self.blocks = before
             total, weight, rounds, *_ = self.play(
-                X, order[: failed.rounds], targets, weights, loss, n_jobs
+                rows, order[: failed.rounds], targets, weights, loss, n_jobs
             )
             return total, weight, rounds, failed.status, structure
         return (
@@ -191,14 +196,12 @@ def split_lanes(recipe):
     return np.array_split(np.arange(lanes), min(lanes, max(4, 2 * -(-lanes // 16))))
 
 
-def _play_block(block, X, order, targets, weights, loss):
+def _play_block(block, rows, order, targets, weights, loss):
     own_loss = loss(block.lanes())
     own_targets = (
         targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
     )
-    return _rounds.run_rounds(
-        make_rows(X, block.recipe), order, own_targets, weights, own_loss, block.structure()
-    )
+    return _rounds.run_rounds(rows, order, own_targets, weights, own_loss, block.structure())
 
 
 def _copied(value):

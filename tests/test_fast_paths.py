@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential
 from sklearn_adareg._checks import check_finite
 from sklearn_adareg._kernels import _losses, _potentials
 from sklearn_adareg._state import Block
@@ -225,3 +225,96 @@ def test_a_small_inverse_takes_in_what_an_older_state_has_waiting():
     for each in (model, older):
         each.partial_fit(X[40:], y[40:])
     np.testing.assert_allclose(older.coef_, model.coef_, rtol=1e-9)
+
+
+# --- found by a second look -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "keep", [lambda model: model, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
+)
+@pytest.mark.parametrize("params", [PLAIN, {"eta": 0.5}, {**PLAIN, "average": False}])
+@pytest.mark.parametrize("structure", ["diag", "iso"])
+def test_one_coordinate_goes_on_dense_after_sparse_rows(structure, params, keep):
+    X, y = rows(1, zeros=0.0)
+    pair = []
+    for first in (sparse.csr_array, np.asarray):
+        model = AdaRegClassifier("adagrad", structure, fit_intercept=False, **params)
+        model = keep(model.partial_fit(first(X[:20]), y[:20], classes=[0, 1]))
+        pair.append(model.partial_fit(X[20:], y[20:]).coef_)
+    np.testing.assert_allclose(*pair, rtol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-85, 1e-82, 1e85])
+def test_newton_steps_know_no_unit_however_small(unit):
+    X, y = rows(3, n=300, zeros=0.0)
+    plain = AdaRegClassifier(shuffle=False).fit(X, y)
+    tiny = AdaRegClassifier(shuffle=False).fit(X * [unit, 1.0, unit], y)
+    assert plain.structure_ == "full"
+    np.testing.assert_allclose(
+        tiny.decision_function(X * [unit, 1.0, unit]), plain.decision_function(X), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+@pytest.mark.parametrize("structure", ["diag", "iso", "full"])
+def test_a_stray_column_amid_a_row_is_found_though_scipy_swears_it_is_sorted(structure, kind):
+    X = sparse.random_array((50, 20), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sparse.csr_array((X.data, X.indices.astype(kind), X.indptr.astype(kind)), shape=X.shape)
+    y = np.arange(50) % 2
+    model = AdaRegClassifier("adagrad", structure).fit(X, y)
+    before = model.coef_.copy()
+    assert X.has_canonical_format
+    for column in (10_000_000, -3):
+        X.indices[X.indptr[3] + 1] = column
+        for learn in (model.fit, model.partial_fit):
+            with pytest.raises(ValueError, match=f"column number {column} and 20 columns"):
+                learn(X, y)
+        np.testing.assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("indptr", [[0, 3, 2, 4], [0, 2, 3, 9], [-1, 2, 3, 4]])
+def test_rows_that_overlap_or_lie_beyond_the_data_are_refused(indptr):
+    X = sparse.csr_array((np.ones(4), np.array([0, 1, 2, 0]), np.array([0, 2, 3, 4])), shape=(3, 3))
+    X.indptr[:] = indptr
+    X.has_canonical_format = True
+    with pytest.raises(ValueError, match="indptr does not fit its data"):
+        AdaRegClassifier("adagrad", "diag").fit(X, [0, 1, 0])
+
+
+def test_the_names_of_parameters_are_nobodys_to_change():
+    AdaRegClassifier._get_param_names().append("junk")
+    assert "junk" not in AdaRegClassifier().get_params()
+
+    class Other(AdaRegClassifier):
+        def __init__(self, eta=0.1):
+            super().__init__(eta=eta)
+
+    assert Other._get_param_names() == ["eta"]
+    assert len(AdaRegClassifier._get_param_names()) > 20
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_labels_too_large_to_be_whole_numbers_are_refused_as_scikit_learn_does():
+    X, y = rows(3)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        AdaRegClassifier().fit(X, np.where(y, 1e20, 2e20))
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, ">i4", ">f8", np.float32])
+def test_labels_keep_their_type(dtype):
+    X, y = rows(3)
+    model = AdaRegClassifier().fit(X, y.astype(dtype))
+    assert model.classes_.dtype == np.dtype(dtype)
+    assert model.predict(X).dtype == np.dtype(dtype)
+
+
+def test_a_potential_of_ones_own_takes_a_row_without_values():
+    class Root(SpectralPotential):
+        def psi(self, eigenvalues):
+            return 0.3 / np.sqrt(eigenvalues)
+
+    X = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    for structure in ("diag", "iso"):
+        model = AdaRegClassifier(Root(), structure, fit_intercept=False).fit(X, [0, 1, 1, 0])
+        assert np.isfinite(model.coef_).all()

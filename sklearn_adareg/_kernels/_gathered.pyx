@@ -129,7 +129,8 @@ cdef class Gathered(Structure):
                        and not (self.setting.scaled and self.setting.start != 0.0))
         self.span = row.n
         if self.direct:
-            self.span = row.room if self.setting.L == 1 else row.n
+            if self.setting.L == 1 and self.setting.D > 1:      # of a single coordinate nobody knows what lies behind it
+                self.span = row.room
             self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
             return
         self.xb, self.Gb = room, room + size

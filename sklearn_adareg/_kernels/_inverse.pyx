@@ -5,8 +5,9 @@ Rank-one corrections wait in a thin factor, G_t⁻¹ = P − Σ w_i v_i v_iᵀ, 
 have come, so that a sparse row costs O(D·nnz). A small P takes them at once, which is less than going by those that wait.
 G itself is folded beside it: it tells how far P has drifted from its inverse, and mends it.
 
-What bounds a round: P times a row reads half of P, 4 D² bytes, or nnz of its rows, 8 D·nnz bytes, in 2 D² or 2 D·nnz flops; the
-folds of P and G are D² flops a round each, at the speed of a matrix product.
+What bounds a round of a large P: P times a row reads half of it, 4 D² bytes, or nnz of its rows, 8 D·nnz bytes, in 2 D² or
+2 D·nnz flops; the folds of P and G are D² flops a round each, at the speed of a matrix product. A small P is read and written
+whole, from the nearest cache.
 """
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset

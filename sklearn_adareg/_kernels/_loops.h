@@ -114,6 +114,18 @@ ADAREG_CLONES static void adareg_lane_dots(adareg_in z, adareg_in x, adareg_out 
 ADAREG_TAKE(double)
 ADAREG_TAKE(float)
 
+/* number = a; returns the largest, as if none were negative (those then are the largest) */
+ADAREG_CLONES static uint32_t adareg_take_numbers(const int32_t *ADAREG_RESTRICT a, int *ADAREG_RESTRICT number, ptrdiff_t n)
+{
+    uint32_t largest = 0;
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const uint32_t value = (uint32_t)a[j];
+        number[j] = a[j];
+        largest = value > largest ? value : largest;
+    }
+    return largest;
+}
+
 /* log(1 + e) for 0 ≤ e ≤ 1 as 2 artanh(e / (2 + e)), whose series in (e / (2 + e))² ≤ 1/9 is exact to the last place or two after
    sixteen terms. The library's log1p looks at the size of e first, which is as random as the labels, and a wrong guess costs the
    processor more than the series. */

@@ -1,9 +1,12 @@
 # The loops of _loops.h, as Cython sees them.
+from libc.stdint cimport int32_t, uint32_t
+
 cdef extern from "_loops.h" nogil:
     double dot "adareg_dot"(const double* a, const double* b, Py_ssize_t n)
     void ask_for "adareg_ask_for"(const void* start, Py_ssize_t bytes)
     double take_double "adareg_take_double"(const double* a, double* z, Py_ssize_t n)
     double take_float "adareg_take_float"(const float* a, double* z, Py_ssize_t n)
+    uint32_t take_numbers "adareg_take_numbers"(const int32_t* a, int* number, Py_ssize_t n)
     double log1p_of_unit "adareg_log1p_of_unit"(double e)
     void lane_dots "adareg_lane_dots"(const double* z, const double* x, double* m, Py_ssize_t n, Py_ssize_t L)
     double sparse_dot "adareg_sparse_dot"(const double* z, const int* index, const double* x, Py_ssize_t n)

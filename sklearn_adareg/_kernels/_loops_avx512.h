@@ -3,8 +3,8 @@
    that counts. Four numbers at a time: with eight, which these machines have too, the scalar code between two short rows runs
    so much slower that more is lost than won.
 
-   Tails are masked, and a masked store serves no load before it is done: rows that come one upon the other have none, because
-   their arrays are padded to whole vectors. */
+   Tails are masked, and a masked store serves no load before it is done: dense rows of one lane have none, because their arrays are
+   padded to whole vectors. */
 #ifndef ADAREG_LOOPS_AVX512_H
 #define ADAREG_LOOPS_AVX512_H
 

@@ -25,7 +25,7 @@ import numpy as np
 
 cdef double RIDGE_OF_INTERCEPT = 0.1
 cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
-cdef double LARGE = 1e300
+cdef double TINY = 1e-290, LARGE = 1e300
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
 
@@ -171,7 +171,7 @@ cdef class Newton(FullInverse):
         """Take the row into the features' statistics, move centers and renew ridges, and center the row."""
         cdef Py_ssize_t i, j
         cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double z, square, limit
+        cdef double z, square, limit, bound
         cdef double* seen = &self.seen[0]
         cdef double* center = &self.center[0]
         cdef double* first = &self.first[0]
@@ -206,8 +206,9 @@ cdef class Newton(FullInverse):
                 if fabs(zc[j]) > biggest[i]:
                     biggest[i] = fabs(zc[j])
                 limit = GROWTH * GROWTH * ridge[i]
-                if second[i] * biggest[i] * biggest[i] <= seen[i] * limit * limit < LARGE:
-                    continue                             # the same in squares, which rarely is not enough
+                bound = seen[i] * limit * limit
+                if TINY < bound < LARGE and second[i] * biggest[i] * biggest[i] <= bound:
+                    continue                             # the same in squares, where those are numbers
                 square = sqrt(fmax(second[i], 0.0) / seen[i]) * biggest[i]
                 if square > limit:
                     self.renew_ridge(i, square)

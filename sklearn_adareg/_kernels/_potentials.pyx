@@ -108,6 +108,8 @@ cdef class Callback(Potential):
         import numpy as np
         cdef Py_ssize_t i
         cdef const double[::1] answer
+        if n == 0:                                       # a row without any value
+            return 0
         try:
             answer = np.ascontiguousarray(self.psi(np.array(<const double[:n]> lam)), dtype=np.float64)
             if answer.shape[0] != n:

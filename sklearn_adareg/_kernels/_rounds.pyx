@@ -13,7 +13,7 @@ from ._structures cimport Structure
 import numpy as np
 
 cpdef enum:
-    FINISHED, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
+    FINISHED, STRAY_COLUMN, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
 
 cdef enum:
     SOON = 8, LATER = 16            # how many rounds ahead memory is asked for a row, and for where to find one
@@ -66,6 +66,9 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         row = &pair[k & 1]
         if k + 1 < n:
             rows.fetch(order[k + 1], &pair[(k + 1) & 1])
+        if row.stray:
+            tally.status = STRAY_COLUMN
+            return
         structure.clock.strike()
 
         # (1) Output x_t; receive f_t.
@@ -90,7 +93,7 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
             tally.status = GRADIENT_OVERFLOW
             return
         reach = structure.reach * structure.clock.C
-        if not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
+        if squared > 0.0 and not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
             tally.status = STEP_OVERFLOW
             return
 

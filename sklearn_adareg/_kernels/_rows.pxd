@@ -4,6 +4,7 @@ ctypedef struct Row:
     double* z             # their values
     const int* index      # their numbers, or NULL: all D coordinates, in order
     double norm2          # the sum of z squared
+    bint stray            # a number is none of the matrix: nothing may be looked up by them
 
 
 cdef class Rows:
@@ -29,6 +30,6 @@ cdef class SparseRows(Rows):
     cdef bint as_dense              # deliver all D coordinates
     cdef const void* indices
     cdef const void* indptr
-    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil
+    cdef void take(self, Py_ssize_t start, Py_ssize_t n, Row* row, int* number) noexcept nogil
     cdef void span(self, Py_ssize_t i, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil
-    cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil
+    cdef void spread(self, Row* row, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil

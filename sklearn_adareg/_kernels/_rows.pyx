@@ -5,10 +5,10 @@ A row is copied into a small buffer of doubles with the intercept's 1 behind its
 memory which the round needs anyway; it hides the element type (float32 or float64), the index type (int32 or int64),
 dense or sparse, and which zeros count, from everything behind it. The matrix itself is never copied.
 """
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memset
 
-from ._loops cimport ask_for, dot, take_double, take_float
+from ._loops cimport ask_for, dot, take_double, take_float, take_numbers
 
 import numpy as np
 
@@ -51,30 +51,32 @@ cdef Py_ssize_t take_nonzeros(const value_type* source, double* z, int* number, 
     return n
 
 
-cdef Py_ssize_t take_sparse(const value_type* source, const index_type* column, double* z, int* number,
-                            Py_ssize_t n, bint drop_zeros, double* norm2) noexcept nogil:
-    cdef Py_ssize_t j, kept = 0
-    if drop_zeros:
-        for j in range(n):
-            z[kept] = source[j]
-            number[kept] = <int> column[j]
-            kept += source[j] != 0
-        norm2[0] = dot(z, z, kept)
-        return kept
-    norm2[0] = take(source, z, n)
+cdef bint take_columns(const index_type* column, int* number, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
+    """Copy n column numbers; whether one is not a column at all. scipy takes them unseen, and the kernels trust them."""
+    cdef Py_ssize_t j
+    cdef uint64_t largest = 0
     if index_type is int32_t:
-        memcpy(number, column, n * sizeof(int))
+        return take_numbers(column, number, n) >= <uint32_t> d if n > 0 else False
     else:
         for j in range(n):
             number[j] = <int> column[j]
-    return n
+            largest |= <uint64_t> column[j] >= <uint64_t> d
+        return largest != 0
 
 
-cdef void scatter_sparse(const value_type* source, const index_type* column, double* z,
-                         Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t j
-    for j in range(n):
-        z[column[j]] = source[j]
+cdef void take_sparse(const value_type* source, const index_type* column, Py_ssize_t n, bint drop_zeros, Py_ssize_t d,
+                      Row* row, int* number) noexcept nogil:
+    cdef Py_ssize_t j, kept = 0
+    row.stray = take_columns(column, number, n, d)
+    row.index = number
+    row.n = n
+    row.norm2 = take(source, row.z, n)
+    if drop_zeros:
+        for j in range(n):
+            row.z[kept] = row.z[j]
+            number[kept] = number[j]
+            kept += row.z[j] != 0
+        row.n = kept
 
 
 cdef void append_intercept(Row* row, int* number, Py_ssize_t d) noexcept nogil:
@@ -115,6 +117,7 @@ cdef class DenseRows(Rows):
         row.z = &self.values[self.turn, 0]
         row.n = self.d
         row.index = NULL
+        row.stray = False
         if self.drop_zeros or self.drop_many:
             self.take_nonzeros(i, row, &self.numbers[self.turn, 0])
         if row.index == NULL:
@@ -156,9 +159,9 @@ cdef class SparseRows(Rows):
         self.as_dense = as_dense
         self.wide = X.indices.dtype == np.int64
         if self.wide:
-            longest = survey[int64_t](indptr, X.indices, self.d)
+            longest = survey[int64_t](indptr, min(len(X.indices), len(X.data)))
         else:
-            longest = survey[int32_t](indptr, X.indices, self.d)
+            longest = survey[int32_t](indptr, min(len(X.indices), len(X.data)))
         self.widest = self.D if as_dense else longest + fit_intercept
         self.drop_zeros = drop_zeros
         self.single = X.data.dtype == np.float32
@@ -180,11 +183,10 @@ cdef class SparseRows(Rows):
             row.index = NULL
             row.n = self.d
             memset(row.z, 0, self.d * sizeof(double))
-            self.spread(row.z, start, n)
+            self.spread(row, start, n, number)
             row.norm2 = dot(row.z, row.z, self.d)
         else:
-            row.index = number
-            row.n = self.take(row.z, number, start, n, &row.norm2)
+            self.take(start, n, row, number)
         if self.D > self.d:
             append_intercept(row, number, self.d)
         row.room = row.n
@@ -207,46 +209,46 @@ cdef class SparseRows(Rows):
         ask_for(<const char*> self.indices + start * index, n * index)
         ask_for(<const char*> self.indptr + later * index, index)
 
-    cdef Py_ssize_t take(self, double* z, int* number, Py_ssize_t start, Py_ssize_t n, double* norm2) noexcept nogil:
+    cdef void take(self, Py_ssize_t start, Py_ssize_t n, Row* row, int* number) noexcept nogil:
         if self.single:
             if self.wide:
-                return take_sparse(<const float*> self.data + start, <const int64_t*> self.indices + start,
-                                   z, number, n, self.drop_zeros, norm2)
-            return take_sparse(<const float*> self.data + start, <const int32_t*> self.indices + start,
-                               z, number, n, self.drop_zeros, norm2)
-        if self.wide:
-            return take_sparse(<const double*> self.data + start, <const int64_t*> self.indices + start,
-                               z, number, n, self.drop_zeros, norm2)
-        return take_sparse(<const double*> self.data + start, <const int32_t*> self.indices + start,
-                           z, number, n, self.drop_zeros, norm2)
-
-    cdef void spread(self, double* z, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
-        if self.single:
-            if self.wide:
-                scatter_sparse[float, int64_t](<const float*> self.data + start, <const int64_t*> self.indices + start, z, n)
+                take_sparse(<const float*> self.data + start, <const int64_t*> self.indices + start, n,
+                            self.drop_zeros, self.d, row, number)
             else:
-                scatter_sparse[float, int32_t](<const float*> self.data + start, <const int32_t*> self.indices + start, z, n)
+                take_sparse(<const float*> self.data + start, <const int32_t*> self.indices + start, n,
+                            self.drop_zeros, self.d, row, number)
         elif self.wide:
-            scatter_sparse[double, int64_t](<const double*> self.data + start, <const int64_t*> self.indices + start, z, n)
+            take_sparse(<const double*> self.data + start, <const int64_t*> self.indices + start, n,
+                        self.drop_zeros, self.d, row, number)
         else:
-            scatter_sparse[double, int32_t](<const double*> self.data + start, <const int32_t*> self.indices + start, z, n)
+            take_sparse(<const double*> self.data + start, <const int32_t*> self.indices + start, n,
+                        self.drop_zeros, self.d, row, number)
+
+    cdef void spread(self, Row* row, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil:
+        """All d coordinates of the row."""
+        cdef Py_ssize_t j
+        if self.wide:
+            row.stray = take_columns(<const int64_t*> self.indices + start, number, n, self.d)
+        else:
+            row.stray = take_columns(<const int32_t*> self.indices + start, number, n, self.d)
+        if not row.stray:
+            for j in range(n):
+                if self.single:
+                    row.z[number[j]] = (<const float*> self.data)[start + j]
+                else:
+                    row.z[number[j]] = (<const double*> self.data)[start + j]
 
 
-cdef Py_ssize_t survey(const index_type[::1] indptr, const index_type[::1] indices, Py_ssize_t d) except -1:
-    """The most values of a row. Columns are sorted, so the ends of the rows tell whether all are columns of the matrix."""
+cdef Py_ssize_t survey(const index_type[::1] indptr, Py_ssize_t stored) except -1:
+    """The most values of a row."""
     cdef Py_ssize_t i, longest = 0
-    cdef index_type start, stop, stray = 0
+    cdef bint sound = indptr[0] >= 0 and indptr[indptr.shape[0] - 1] <= stored
     for i in range(indptr.shape[0] - 1):
-        start, stop = indptr[i], indptr[i + 1]
-        longest = max(longest, stop - start)
-        if stop > start:
-            if indices[start] < 0:
-                stray = indices[start]
-            elif indices[stop - 1] >= d:
-                stray = indices[stop - 1]
-    if stray != 0:
-        raise ValueError(f"X has the column number {stray} and {d} columns; build the CSR matrix anew, its indices do not fit "
-                         "its shape.")
+        longest = max(longest, indptr[i + 1] - indptr[i])
+        sound = sound and indptr[i] <= indptr[i + 1]
+    if not sound:
+        raise ValueError(f"The rows of X do not lie one behind the other within its {stored} stored values; build the CSR "
+                         "matrix anew, its indptr does not fit its data.")
     return longest
 
 

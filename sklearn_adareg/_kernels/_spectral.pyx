@@ -12,8 +12,8 @@ of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is 
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
-What bounds a round between refreshes: two products with a D × D matrix and rank-one updates of two others, 6 D² flops on
-32 D² bytes; a refresh is some 9 D³ flops, of which half run at the speed of a matrix product.
+What bounds a round between refreshes: two products with a D × D matrix (three under dual averaging) and rank-one
+updates of two others, 6 D² flops on 32 D² bytes; a refresh is some 9 D³ flops, of which half run at the speed of a matrix product.
 """
 from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset
