@@ -318,3 +318,21 @@ def test_a_potential_of_ones_own_takes_a_row_without_values():
     for structure in ("diag", "iso"):
         model = AdaRegClassifier(Root(), structure, fit_intercept=False).fit(X, [0, 1, 1, 0])
         assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("domain", [None, "l2", "l1", "box", "nonnegative"])
+@pytest.mark.parametrize("update", ["mirror_descent", "dual_averaging"])
+@pytest.mark.parametrize("structure", ["diag", "iso", "full"])
+def test_rows_without_values_before_the_first_with_some_teach_nothing(
+    structure, update, domain, kind
+):
+    X, y = rows(4)
+    X[:5] = 0.0
+    radius = None if domain in (None, "nonnegative") else 1.0
+    params = {"domain": domain, "radius": radius, "update": update, "fit_intercept": False}
+    for cls in (AdaRegClassifier, AdaRegRegressor):
+        model = cls("adagrad", structure, shuffle=False, max_iter=1, **params).fit(kind(X), y)
+        assert np.isfinite(model.coef_).all()
+        assert np.abs(model.coef_).max() > 0.0
+        assert not np.any(cls("adagrad", structure, **params).fit(kind(X[:5]), y[:5]).coef_)

@@ -224,7 +224,7 @@ cdef class Coordinatewise(Gathered):
     cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil:
         """η, in units of the residuals, and shared by as many features as a row has active ones."""
         cdef double rate = self.setting.eta[lane] * self.factor[lane]
-        if self.setting.scaled:
+        if self.setting.scaled and self.spread[0] + self.norm2 > 0.0:      # not before the first row with a value in it
             rate *= sqrt(self.clock.t / (self.spread[0] + self.norm2))
         return rate
 
