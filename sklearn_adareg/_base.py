@@ -164,9 +164,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _validate(self, X, y, sample_weight, reset, finite=True):
         """Checked parameters, rows, targets as given, and weights (empty: all 1)."""
-        if (
-            reset
-        ):  # a running model goes on only with the parameters that were checked when it began
+        if reset:  # a running model has the parameters that were checked when it began
             _parameters.check_pairs(self.get_params(deep=False))
         X, y = check_rows_and_targets(
             self, X, y, reset=reset, numeric=self._targets_are_numbers, finite=finite

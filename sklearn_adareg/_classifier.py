@@ -15,6 +15,8 @@ from ._documentation import document
 from ._kernels import _losses
 from ._state import class_numbers
 
+EXACT = 2.0**53  # up to here a float can be told from its neighbours
+
 
 def _gives_probabilities(estimator):
     """Whether the loss has probabilities behind its margins."""
@@ -381,9 +383,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
-
-
-EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 
 def _as_labels(y):

@@ -11,9 +11,8 @@ class SpectralPotential(ABC):
     size belongs to :math:`\psi`: the estimator's ``eta`` is not used.
 
     ``psi`` runs with the interpreter's lock held, once a round for the structures ``"diag"`` and ``"iso"`` and once
-    a decomposition for
-    ``"full"``; it costs a Python call where the built-in potentials cost none. An exception in it stops that round: the
-    rounds before it stand, and the exception reaches the caller.
+    a decomposition for ``"full"``; it costs a Python call where the built-in potentials cost none. An exception in it
+    stops that round: the rounds before it stand, and the exception reaches the caller.
 
     Attributes
     ----------

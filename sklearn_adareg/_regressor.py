@@ -18,11 +18,9 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
         """Linear regressor learnt online by adaptive regularization.
 
     The algorithm is that of :class:`AdaRegClassifier`: round :math:`t` predicts with :math:`x_t`, suffers the loss
-    :math:`f_t`, and steps
-    :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s
-    g_s^\\top)`. A round costs
-    :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the
-    potential ``"ons"``.
+    :math:`f_t`, and steps :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with
+    :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs :math:`O(\\mathrm{nnz})` for
+    the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
     Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
 
@@ -242,8 +240,7 @@ insensitivity : float, default=0.1
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = (
-            self.loss != "poisson"
-        )  # what scikit-learn then checks has negative targets
+        # what scikit-learn checks where there are several targets has negative ones
+        tags.target_tags.multi_output = self.loss != "poisson"
         tags.target_tags.positive_only = self.loss == "poisson"
         return tags

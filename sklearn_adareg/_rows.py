@@ -22,9 +22,8 @@ def make_rows(X, recipe):
     if not sparse.issparse(X):
         wide = recipe["structure"] != "full" and recipe["lanes"] * recipe["rates"] >= 4
         return DenseRows(X, recipe["intercept"], drop_zeros, drop_many=wide)
-    if (
-        not X.has_canonical_format
-    ):  # a column twice in a row would be stepped twice from one gradient
+    # a column twice in a row would be stepped twice from one gradient
+    if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     as_dense = not isinstance(recipe["potential"], str) and recipe["domain"] in (

@@ -31,9 +31,8 @@ class Block:
         if self._structure is None:
             recipe = self.recipe
             for name, value in self.arrays.items():
-                if (
-                    isinstance(value, np.ndarray) and not value.flags.writeable
-                ):  # a memory-mapped pickle
+                # a memory-mapped pickle is read-only
+                if isinstance(value, np.ndarray) and not value.flags.writeable:
                     self.arrays[name] = _copied(value)
             kernel, setting = self._structure_class(), self._setting()
             if hasattr(kernel, "lay_out"):

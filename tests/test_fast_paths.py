@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential
 from sklearn_adareg._checks import check_finite
 from sklearn_adareg._kernels import _losses, _potentials
-from sklearn_adareg._state import Block
 
 PLAIN = {"scaling": None, "eta": 0.5, "epsilon": 0.1, "max_iter": 1, "tol": None, "shuffle": False}
 
@@ -90,14 +89,6 @@ def test_a_copy_and_a_pickle_lie_in_whole_vectors_again(d, structure, averaging)
         cells = model._state.blocks[0].arrays["cells"]
         assert cells.ctypes.data % 64 == 0
         assert len(cells) == 1 or cells.strides[0] % 64 == 0
-
-
-def test_a_block_copies_only_what_it_shows():
-    X, y = rows(5)
-    model = AdaRegClassifier("adagrad", "diag", **PLAIN).fit(X, y)
-    block = model._state.blocks[0]
-    assert isinstance(block, Block)
-    assert block.copy().arrays["cells"].size == block.arrays["cells"].size
 
 
 # --- the logistic loss ----------------------------------------------------------------------------
