@@ -12,7 +12,7 @@
 # costs less than one eigendecomposition and keeps every digit when H is badly scaled.
 # l1, simplex: c = (u − μh)₊, by Newton's method on the convex Σ(u_i − μh_i)₊ = r, and after a few
 # steps by popping breakpoints u_i/h_i off a heap: O(d log d) at worst.
-# The polyhedra in the norm of H⁻¹: see _quadratic.pyx.
+# The polyhedra in the norm of H⁻¹: see _quadratic.pyx and _sum_set.pyx.
 import numpy as np
 
 from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite, sqrt
@@ -21,6 +21,7 @@ from scipy.linalg.cython_blas cimport ddot, dsymv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
 from sklearn_adareg._kernels._quadratic cimport ActiveSet
+from sklearn_adareg._kernels._sum_set cimport SumSet
 
 cdef enum:
     NOT_PREPARED = -1
@@ -336,7 +337,7 @@ cdef class L1Ball(Domain):
 
     def prepare_full(self):
         if self.solver is None:
-            self.solver = ActiveSet(self.d)
+            self.solver = SumSet(self.d)
             self._full = np.empty(2 * self.d)
 
     cdef bint contains(self, const double* c) noexcept nogil:
@@ -379,7 +380,7 @@ cdef class L1Ball(Domain):
             start[d + i] = H[i * ldh + i]
         memcpy(start, c, d * sizeof(double))
         self.project_diagonal(start, start + d)
-        status = self.solver.with_sum(c, w, H, ldh, start, self.radius, True)
+        status = (<SumSet> self.solver).with_sum(c, w, H, ldh, start, self.radius, True)
         if status == 0:
             shrink_into(self, c, self.radius)
         return status
@@ -392,7 +393,7 @@ cdef class Simplex(Domain):
 
     def prepare_full(self):
         if self.solver is None:
-            self.solver = ActiveSet(self.d)
+            self.solver = SumSet(self.d)
             self._full = np.empty(2 * self.d)
 
     cdef bint contains(self, const double* c) noexcept nogil:
@@ -415,4 +416,4 @@ cdef class Simplex(Domain):
             start[d + i] = H[i * ldh + i]
         memcpy(start, c, d * sizeof(double))
         self.project_diagonal(start, start + d)
-        return self.solver.with_sum(c, w, H, ldh, start, self.radius, False)
+        return (<SumSet> self.solver).with_sum(c, w, H, ldh, start, self.radius, False)

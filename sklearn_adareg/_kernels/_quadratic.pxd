@@ -1,6 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 # Projections in the norm of H⁻¹ onto polyhedra, by pivoting on which constraints bind.
 
+cdef enum:
+    MAX_GROWTHS = 8       # of the tolerance
+    STALLED = -2          # returned when no states were found
+    NOT_FINITE = -3       # returned for such an input; positive statuses are LAPACK's
+
 
 cdef class ActiveSet:
     cdef readonly Py_ssize_t d
@@ -29,8 +34,6 @@ cdef class ActiveSet:
 
     cdef int within_bounds(self, double* c, double* w, const double* H, Py_ssize_t ldh,
                            double lower, double upper) noexcept nogil
-    cdef int with_sum(self, double* c, double* w, const double* H, Py_ssize_t ldh,
-                      const double* start, double radius, bint two_signs) noexcept nogil
 
     cdef int begin(self, const double* c, const double* H, Py_ssize_t ldh) noexcept nogil
     cdef void restart_pivots(self) noexcept nogil
@@ -42,14 +45,3 @@ cdef class ActiveSet:
     cdef void start_descent(self, const double* w) noexcept nogil
     cdef bint reach(self, const double* w) noexcept nogil
     cdef void refine_bounds(self, double* c, double* w, double lower, double upper) noexcept nogil
-    cdef int split(self) noexcept nogil
-    cdef double level_for(self, double radius) noexcept nogil
-    cdef double slope(self) noexcept nogil
-    cdef void combine(self, double* c, double* w, double level) noexcept nogil
-    cdef void check_sum(self, const double* c, const double* w, double level,
-                        bint two_signs) noexcept nogil
-    cdef int solve_at(self, double* c, double* w, double level, bint two_signs) noexcept nogil
-    cdef int bracket(self, double* c, double* w, double* level, double radius,
-                     bint two_signs) noexcept nogil
-    cdef void refine_sum(self, double* c, double* w, double level, double radius,
-                         bint two_signs) noexcept nogil
