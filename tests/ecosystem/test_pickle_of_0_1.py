@@ -3,7 +3,7 @@
 Every file in ``pickles`` was written by the version in its name and stays there for good. A release
 adds its own, once, from this directory::
 
-    python -c "import test_pickle_of_0_1; test_pickle_of_0_1.write_pickles()"
+    cd tests/ecosystem && python -c "import test_pickle_of_0_1; test_pickle_of_0_1.write_pickles()"
 """
 
 import pickle

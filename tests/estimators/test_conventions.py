@@ -23,7 +23,7 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 BOTH = [AdaRegClassifier, AdaRegRegressor]
 LOSSES = ["log_loss", "squared_error"]
 NAMES = ["a", "b", "c", "d", "e"]
-SOURCES = Path(__file__).parents[1] / "sklearn_adareg"
+SOURCES = Path(__file__).parents[2] / "sklearn_adareg"
 
 
 def data(loss):
