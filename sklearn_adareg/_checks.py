@@ -1,4 +1,4 @@
-"""Validation, and a way past its cost for arrays that need none: the same checks, without the general machinery."""
+"""Validation of rows and targets. Arrays that need no conversion get the same checks without scikit-learn's general machinery."""
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ CONVERSION = {
 }
 
 
-def as_it_is(X):
+def needs_no_conversion(X):
     """Whether X needs no conversion: rows and columns of floats, C-contiguous or CSR, and neither a subclass nor a container."""
     if type(X) is np.ndarray:
         fits = X.dtype in FLOATS and X.ndim == 2 and X.flags.c_contiguous
@@ -25,7 +25,7 @@ def as_it_is(X):
 
 
 def known_shape(estimator, X):
-    """Whether X is as wide as what the estimator was fitted on, and nobody asks for the names of its columns."""
+    """Whether X is as wide as what the estimator was fitted on, and has no column names to compare."""
     return X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator)
 
 
@@ -42,7 +42,7 @@ def check_finite(estimator, X):
 
 
 def check_columns(X):
-    """Refuse column numbers that are none of X, which scipy takes unseen."""
+    """Refuse column numbers outside X, which scipy does not check."""
     if sparse.issparse(X) and X.indices.size:
         low, high = X.indices.min(), X.indices.max()
         if low < 0 or high >= X.shape[1]:
@@ -54,7 +54,7 @@ def check_columns(X):
 
 def check_rows(estimator, X):
     """Rows to predict for."""
-    if as_it_is(X) and known_shape(estimator, X):
+    if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
         return X
     return validate_data(estimator, X, reset=False, **CONVERSION)
@@ -63,10 +63,9 @@ def check_rows(estimator, X):
 def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
     """Rows to learn from and their targets; C-contiguous or CSR, float64 or float32.
 
-    With ``finite=False`` the caller sees to it that the values of X are, and that its column numbers fit: the rounds stop at
-    a row of which that is not true.
+    With ``finite=False`` values and column numbers are not checked here: the rounds stop at a row that has bad ones.
     """
-    plain = as_it_is(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
+    plain = needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
     if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)

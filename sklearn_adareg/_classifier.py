@@ -1,7 +1,6 @@
 """AdaRegClassifier: labels, one or several weight vectors, probabilities."""
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
@@ -12,7 +11,8 @@ from sklearn.utils.validation import column_or_1d
 from . import _registry
 from ._base import BaseAdaReg
 from ._documentation import document
-from ._kernels import _losses
+from ._recipe import ModelShape
+from ._rules import Registered
 from ._state import class_numbers
 
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
@@ -20,9 +20,10 @@ EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 def _gives_probabilities(estimator):
     """Whether the loss has probabilities behind its margins."""
-    if not _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities:
+    if _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities is None:
+        others = _registry.names(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)
         raise AttributeError(
-            f"probability estimates are not available for loss={estimator.loss!r}; use 'log_loss' or 'modified_huber', or wrap "
+            f"probability estimates are not available for loss={estimator.loss!r}; use {' or '.join(others)}, or wrap "
             "the model in CalibratedClassifierCV."
         )
     return True
@@ -92,7 +93,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
-        "loss": [StrOptions(set(_registry.CLASSIFICATION_LOSSES))],
+        "loss": [Registered(_registry.CLASSIFICATION_LOSSES)],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -265,16 +266,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; every row sums to one.
         """
-        margins = self._margins(X)
-        if self.loss == "log_loss":
-            if margins.shape[1] > 1:
-                return softmax(margins, axis=1)
-            return np.column_stack([expit(-margins[:, 0]), expit(margins[:, 0])])
-        odds = (np.clip(margins, -1, 1) + 1) / 2
-        if odds.shape[1] == 1:
-            return np.column_stack([1 - odds[:, 0], odds[:, 0]])
-        total = odds.sum(axis=1, keepdims=True)
-        return np.where(total > 0, odds / np.where(total > 0, total, 1), 1 / odds.shape[1])
+        return self._probabilities().values(self._margins(X))
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X):
@@ -290,13 +282,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        if self.loss != "log_loss":
-            with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba(X))
-        margins = self._margins(X)
-        if margins.shape[1] > 1:
-            return log_softmax(margins, axis=1)
-        return np.column_stack([log_expit(-margins[:, 0]), log_expit(margins[:, 0])])
+        return self._probabilities().logarithms(self._margins(X))
+
+    def _probabilities(self):
+        return _registry.CLASSIFICATION_LOSSES[self.loss].probabilities
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
@@ -333,22 +322,11 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return encoded.reshape(-1, 1)
 
     def _shape_of_model(self, y, classes):
-        lanes = 1 if len(classes) == 2 else len(classes)
-        joint = self.loss == "log_loss"
-        return {
-            "lanes": lanes,
-            "joint": joint,
-            "rows_of_coef": True,
-            "regression": False,
-            "degree": 0,
-        }
-
-    def _loss_kernel(self, classes, lanes):
-        point = _registry.CLASSIFICATION_LOSSES[self.loss].kernel()
-        if len(classes) == 2:
-            return point
-        return (
-            _losses.Softmax() if self.loss == "log_loss" else _losses.OneVsRest(point, lanes.start)
+        several = len(classes) > 2
+        return ModelShape(
+            lanes=len(classes) if several else 1,
+            joint=_registry.CLASSIFICATION_LOSSES[self.loss].joint_kernel is not None,
+            lanes_are_classes=several,
         )
 
     def _decide(self, margins, classes):
@@ -358,12 +336,12 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     def _score(self, y, predictions, sample_weight):
         return accuracy_score(y, predictions, sample_weight=sample_weight)
 
-    def _class_factors(self, targets, live, state, streaming):
-        """``class_weight`` of each live row. "balanced" counts all rows in ``fit``, and in a stream those up to each row."""
+    def _class_factors(self, targets, order, state, streaming):
+        """``class_weight`` of the rows in ``order``. "balanced" counts all of them in ``fit``, and in a stream those up to each."""
         if self.class_weight is None:
             return None
         k = len(state.classes)
-        numbers = class_numbers(targets[live, 0], state.classes)
+        numbers = class_numbers(targets[order, 0], state.classes)
         if self.class_weight != "balanced":
             unknown = set(self.class_weight) - set(state.classes.tolist())
             if unknown:

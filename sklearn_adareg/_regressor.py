@@ -5,12 +5,14 @@ from numbers import Real
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
 from ._documentation import document
+from ._recipe import ModelShape
+from ._rules import Registered
 
 
 class AdaRegRegressor(RegressorMixin, BaseAdaReg):
@@ -66,7 +68,7 @@ insensitivity : float, default=0.1
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
-        "loss": [StrOptions(set(_registry.REGRESSION_LOSSES))],
+        "loss": [Registered(_registry.REGRESSION_LOSSES)],
         "huber_delta": [Interval(Real, 0, None, closed="neither")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "insensitivity": [Interval(Real, 0, None, closed="left")],
@@ -196,44 +198,34 @@ insensitivity : float, default=0.1
             Predictions.
         """
         predictions = self._decide(self._margins(X), None)
-        return predictions if self._state.recipe["rows_of_coef"] else predictions[:, 0]
+        return predictions if self._state.recipe.rows_of_coef else predictions[:, 0]
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
     _targets_are_numbers = True
 
+    def _entry(self):
+        return _registry.REGRESSION_LOSSES[self.loss]
+
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning
-        return (
-            column_or_1d(y, warn=True)
-            if self.loss == "poisson" and y.ndim == 2 and y.shape[1] == 1
-            else y
-        )
+        column = y.ndim == 2 and y.shape[1] == 1
+        return column_or_1d(y, warn=True) if column and self._entry().nonnegative_targets else y
 
     def _encode(self, y, classes, weights):
         y = np.asarray(y, dtype=np.float64)
-        if self.loss == "poisson" and (y < 0).any():
+        if self._entry().nonnegative_targets and (y < 0).any():
             raise ValueError(
-                "y has negative values, and loss='poisson' models counts; use another loss, or shift y."
+                f"y has negative values, and loss={self.loss!r} models counts; use another loss, or shift y."
             )
         return np.ascontiguousarray(y.reshape(len(y), -1))
 
     def _shape_of_model(self, y, classes):
         several = np.ndim(y) == 2
-        return {
-            "lanes": np.shape(y)[1] if several else 1,
-            "joint": False,
-            "rows_of_coef": several,
-            "regression": True,
-            "degree": _registry.REGRESSION_LOSSES[self.loss].degree,
-        }
-
-    def _loss_kernel(self, classes, lanes):
-        entry = _registry.REGRESSION_LOSSES[self.loss]
-        return entry.kernel(*(getattr(self, name) for name in entry.parameters))
+        return ModelShape(lanes=np.shape(y)[1] if several else 1, rows_of_coef=several)
 
     def _decide(self, margins, classes):
-        return np.exp(margins) if self.loss == "poisson" else margins
+        return self._entry().link.inverse(margins)
 
     def _score(self, y, predictions, sample_weight):
         return r2_score(y, predictions, sample_weight=sample_weight)
@@ -241,6 +233,8 @@ insensitivity : float, default=0.1
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # what scikit-learn checks where there are several targets has negative ones
-        tags.target_tags.multi_output = self.loss != "poisson"
-        tags.target_tags.positive_only = self.loss == "poisson"
+        entry = _registry.REGRESSION_LOSSES.get(self.loss)  # a tag is asked for before the loss is validated
+        nonnegative = entry is not None and entry.nonnegative_targets
+        tags.target_tags.multi_output = not nonnegative
+        tags.target_tags.positive_only = nonnegative
         return tags

@@ -1,71 +1,46 @@
-"""What lives between calls: recipes (plain parameters) and the arrays of their structures. The only thing that is pickled."""
+"""What lives between calls: the recipe and the arrays of the structures. The only thing that is pickled."""
+
+from dataclasses import replace
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy import sparse
 
-from . import _registry
-from ._kernels import _rounds
-from ._kernels._structures import Setting
-from ._rows import make_rows
+from . import _recipe
 
-FORMAT = 1
-SETTING = (
-    *("d", "lanes", "intercept", "start", "joint", "rates"),
-    *("eta", "epsilon", "refresh", "average", "alpha", "l1_ratio"),
-    *("scaled", "relative", "shifted", "degree", "lighter"),
-)
+FORMAT = 2  # 1: version 0.1, whose recipes had other names and no loss
 
 
 class Block:
-    """Weight vectors that read each row together, and the compiled structure bound to their arrays."""
+    """The arrays of weight vectors that read each row together."""
 
     def __init__(self, recipe, first_lane, lanes):
-        self.recipe = {**recipe, "lanes": lanes}
+        self.recipe = replace(recipe, lanes=lanes)
         self.first_lane = first_lane
-        self.arrays = self._structure_class().allocate(self._setting(), recipe["sparse"])
-        self._structure = None
-
-    def structure(self):
-        """The compiled structure, bound when first asked for."""
-        if self._structure is None:
-            recipe = self.recipe
-            for name, value in self.arrays.items():
-                # a memory-mapped pickle is read-only
-                if isinstance(value, np.ndarray) and not value.flags.writeable:
-                    self.arrays[name] = _copied(value)
-            kernel, setting = self._structure_class(), self._setting()
-            if hasattr(kernel, "lay_out"):
-                kernel.lay_out(setting, self.arrays, recipe["sparse"])
-            potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
-            domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
-            self._structure = kernel(setting, potential, domain, self.arrays)
-        return self._structure
+        setting = _recipe.setting(self.recipe, lanes)
+        self.arrays = _recipe.structure_class(recipe).allocate(setting, recipe.sparse)
 
     def lanes(self):
         """Which of the model's weight vectors these are."""
-        return slice(self.first_lane, self.first_lane + self.recipe["lanes"])
+        return slice(self.first_lane, self.first_lane + self.recipe.lanes)
+
+    def make_writeable(self):
+        """Copy the arrays of a memory-mapped pickle, which are read-only."""
+        for name, value in self.arrays.items():
+            if isinstance(value, np.ndarray) and not value.flags.writeable:
+                self.arrays[name] = _copied(value)
 
     def copy(self):
         """An independent block that goes on from here."""
         twin = object.__new__(Block)
-        twin.__setstate__(self.__getstate__())
+        vars(twin).update(vars(self))
         twin.arrays = {name: _copied(value) for name, value in self.arrays.items()}
         return twin
 
-    def _setting(self):
-        dual = self.recipe["update"] == "dual_averaging"
-        known = {name: self.recipe[name] for name in SETTING if name in self.recipe}
-        return Setting(dual=dual, **known)
-
-    def _structure_class(self):
-        return _registry.STRUCTURES[self.recipe["structure"]](self.recipe)
-
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_structure"}
+        return {**vars(self), "recipe": _recipe.to_plain(self.recipe)}
 
     def __setstate__(self, kept):
-        vars(self).update(kept, _structure=None)
+        vars(self).update(kept, recipe=_recipe.from_plain(kept["recipe"]))
 
 
 class State:
@@ -73,7 +48,7 @@ class State:
 
     Parameters
     ----------
-    recipe : dict
+    recipe : Recipe
         The resolved parameters that decide which kernels run, with which numbers.
     classes : ndarray or None
         The labels of a classifier.
@@ -94,50 +69,14 @@ class State:
         """Rounds played so far."""
         return int(self.blocks[0].arrays["clock"][0])
 
-    def at_first_sight(self, first):
-        """Say whether the rows to come are new; a stack learns only from margins that are progressive."""
+    def set_loss(self, loss, parameters, lanes_are_classes):
+        """Complete a state of version 0.1, or give the loss other parameter values."""
+        self.recipe = _recipe.with_loss(self.recipe, loss, parameters, lanes_are_classes)
         for block in self.blocks:
-            stack = getattr(block.structure(), "stack", None)
-            if stack is not None:
-                stack.learning = first
-
-    def rows_of(self, X):
-        """The rows of X as each block reads them."""
-        return [make_rows(X, block.recipe) for block in self.blocks]
-
-    def play(self, rows, order, targets, weights, loss, n_jobs=None):
-        """One round for each row number in ``order``: (total loss, total weight, rounds played, status, failed structure).
-
-        Blocks learn in threads. When one fails, all go back and play the rounds before the failure.
-        """
-        self.publication = None
-        if len(self.blocks) == 1:
-            tally = _play_block(self.blocks[0], rows[0], order, targets, weights, loss)
-            return tally.loss, tally.weight, tally.rounds, tally.status, self.blocks[0].structure()
-        before = [block.copy() for block in self.blocks]
-        tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(_play_block)(block, own, order, targets, weights, loss)
-            for block, own in zip(self.blocks, rows, strict=True)
-        )
-        first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
-        failed = tallies[first]
-        if failed.status != _rounds.FINISHED:
-            structure = self.blocks[first].structure()
-            self.blocks = before
-            total, weight, rounds, *_ = self.play(
-                rows, order[: failed.rounds], targets, weights, loss, n_jobs
-            )
-            return total, weight, rounds, failed.status, structure
-        return (
-            sum(tally.loss for tally in tallies),
-            failed.weight,
-            failed.rounds,
-            failed.status,
-            None,
-        )
+            block.recipe = _recipe.with_loss(block.recipe, loss, parameters, lanes_are_classes)
 
     def count_classes(self, targets, rows):
-        """Note the classes of rows just learnt from, for weights that balance them in a stream."""
+        """Count the classes of rows just learnt from, for weights that balance them in a stream."""
         if self.classes is None:
             return
         own = targets[:, 0] if len(rows) == len(targets) else targets[rows, 0]
@@ -146,30 +85,27 @@ class State:
             counts = (len(own) - upper, upper)
         else:
             counts = np.bincount(class_numbers(own, self.classes), minlength=len(self.classes))
-        self.class_counts = (
-            self.class_counts + counts
-        )  # not in place: it may lie in a read-only map
-
-    def published(self):
-        """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-        weights = np.concatenate([block.structure().published() for block in self.blocks])
-        d = self.recipe["d"]
-        intercepts = weights[:, d] if self.recipe["intercept"] else np.zeros(len(weights))
-        return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
+        # not in place: the array may lie in a read-only memory map
+        self.class_counts = self.class_counts + counts
 
     def copy(self):
         """An independent state that goes on from here."""
         twin = object.__new__(State)
-        twin.__setstate__(self.__getstate__())
+        vars(twin).update(vars(self))
+        twin.publication = self._sparse_publication()
         twin.blocks = [block.copy() for block in self.blocks]
         twin.class_counts = None if self.class_counts is None else self.class_counts.copy()
         return twin
 
-    def __getstate__(self):
-        sparsified = (
+    def _sparse_publication(self):
+        """The published model where the user made it sparse; a dense one is computed again."""
+        return (
             self.publication if self.publication and sparse.issparse(self.publication[0]) else None
         )
-        return {"format": FORMAT, **vars(self), "publication": sparsified}
+
+    def __getstate__(self):
+        kept = {**vars(self), "recipe": _recipe.to_plain(self.recipe)}
+        return {"format": FORMAT, **kept, "publication": self._sparse_publication()}
 
     def __setstate__(self, kept):
         kept = dict(kept)
@@ -179,7 +115,7 @@ class State:
                 f"This model was saved in format {found} by a newer sklearn_adareg, which this version (format {FORMAT}) "
                 "cannot read; upgrade sklearn_adareg."
             )
-        vars(self).update(kept)
+        vars(self).update(kept, recipe=_recipe.from_plain(kept["recipe"]))
 
 
 def class_numbers(encoded, classes):
@@ -188,19 +124,11 @@ def class_numbers(encoded, classes):
 
 
 def split_lanes(recipe):
-    """Lanes that learn jointly stay together; independent ones are split evenly, whatever n_jobs, so that threads can share them."""
-    lanes = recipe["lanes"]
-    if recipe["joint"] or lanes == 1:
+    """Lanes of each block: all in one where they learn jointly, else split evenly, whatever n_jobs, so that threads can share them."""
+    lanes = recipe.lanes
+    if recipe.joint or lanes == 1:
         return [range(lanes)]
     return np.array_split(np.arange(lanes), min(lanes, max(4, 2 * -(-lanes // 16))))
-
-
-def _play_block(block, rows, order, targets, weights, loss):
-    own_loss = loss(block.lanes())
-    own_targets = (
-        targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
-    )
-    return _rounds.run_rounds(rows, order, own_targets, weights, own_loss, block.structure())
 
 
 def _copied(value):

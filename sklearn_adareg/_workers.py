@@ -1,0 +1,95 @@
+"""Rounds of a state's blocks, in threads.
+
+A worker is what a thread needs beside the state: the compiled structure bound to a block's arrays, with its scratch memory.
+Workers are made when they are first needed and belong to no state, so they are neither copied nor pickled.
+"""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from . import _recipe
+from ._kernels import _rounds
+from ._rows import make_rows
+
+_structures = WeakKeyDictionary()  # block → compiled structure
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of some rounds."""
+
+    loss: float  # total
+    weight: float  # total
+    rounds: int  # played
+    status: int
+    structure: object  # that failed, if one did
+
+
+def structure_of(block):
+    """The compiled structure bound to a block's arrays."""
+    structure = _structures.get(block)
+    if structure is None:
+        recipe = block.recipe
+        block.make_writeable()
+        kernel, setting = _recipe.structure_class(recipe), _recipe.setting(recipe, recipe.lanes)
+        if hasattr(kernel, "lay_out"):
+            kernel.lay_out(setting, block.arrays, recipe.sparse)
+        structure = kernel(
+            setting,
+            _recipe.potential_kernel(recipe),
+            _recipe.domain_kernel(recipe),
+            block.arrays,
+        )
+        _structures[block] = structure
+    return structure
+
+
+def published(state):
+    """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
+    weights = np.concatenate([structure_of(block).published() for block in state.blocks])
+    d = state.recipe.d
+    intercepts = weights[:, d] if state.recipe.intercept else np.zeros(len(weights))
+    return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
+
+
+def rows_of(state, X):
+    """The rows of X as each block reads them."""
+    return [make_rows(X, block.recipe) for block in state.blocks]
+
+
+def play(state, rows, order, targets, weights, new=True, n_jobs=None):
+    """One round for each row number in ``order``.
+
+    ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in threads. If one fails, all go back and play the rounds before the failure.
+    """
+    state.publication = None
+    if len(state.blocks) == 1:
+        [block] = state.blocks
+        tally = _play_block(block, rows[0], order, targets, weights, new)
+        return Outcome(tally.loss, tally.weight, tally.rounds, tally.status, structure_of(block))
+    before = [block.copy() for block in state.blocks]
+    tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(_play_block)(block, own, order, targets, weights, new)
+        for block, own in zip(state.blocks, rows, strict=True)
+    )
+    first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
+    failed = tallies[first]
+    if failed.status != _rounds.FINISHED:
+        structure = structure_of(state.blocks[first])
+        state.blocks = before
+        short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
+        return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
+    total = sum(tally.loss for tally in tallies)
+    return Outcome(total, failed.weight, failed.rounds, failed.status, None)
+
+
+def _play_block(block, rows, order, targets, weights, new):
+    structure, lanes = structure_of(block), block.lanes()
+    if block.recipe.method == "stack":
+        structure.stack.learning = new
+    own_loss = _recipe.loss_kernel(block.recipe, lanes.start)
+    own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
+    return _rounds.run_rounds(rows, order, own_targets, weights, own_loss, structure)
