@@ -65,7 +65,9 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
 
     With ``finite=False`` values and column numbers are not checked here: the rounds stop at a row that has bad ones.
     """
-    plain = needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
+    plain = (
+        needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
+    )
     if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)

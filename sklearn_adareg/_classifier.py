@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
-from ._documentation import document
+from ._documentation import document, options, those_with
 from ._recipe import ModelShape
 from ._rules import Registered
 from ._state import class_numbers
@@ -77,16 +77,15 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     True
     """,
         independent="one against the rest",
-        loss="""loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-    The loss; ``"log_loss"`` and ``"modified_huber"`` give probabilities.""",
+        loss=f"""loss : {options(_registry.CLASSIFICATION_LOSSES)}, default="log_loss"
+    The loss; {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
         own=[
             (
                 "class_weight",
                 "fit_intercept",
                 """class_weight : dict, "balanced" or None, default=None
-    Factors on the losses of the classes. ``"balanced"`` makes all classes weigh the same: by the counts of all rows
-    in ``fit``, by the
-    counts up to and including each row in ``partial_fit``.""",
+    Factors on the losses of the classes. ``"balanced"`` gives all classes the same total weight: from the counts of all
+    rows in ``fit``, from the counts up to and including each row in ``partial_fit``.""",
             )
         ],
     )
@@ -254,7 +253,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, for ``log_loss`` and ``modified_huber``.
+        """Probabilities of the classes, for the losses that have them.
 
         Parameters
         ----------

@@ -66,9 +66,7 @@ def hold_out(estimator, training, given, rng):
         # refuses labels that the model does not know
         estimator._encode(y, training.classes, np.empty(0))
     else:
-        order, held = _split(
-            training, estimator.validation_fraction, seed=rng.randint(2**31 - 1)
-        )
+        order, held = _split(training, estimator.validation_fraction, seed=rng.randint(2**31 - 1))
         X, y = training.X[held], training.y[held]
         weights = training.weights[held] if len(training.weights) else training.weights
     held_set = TrainingSet(X, y, weights, np.arange(len(y)), training.classes)

@@ -36,7 +36,9 @@ class Loss:
 
     kernel: Callable  # takes the values of ``parameters``
     parameters: tuple = ()  # names of estimator parameters
-    joint_kernel: Callable | None = None  # learns several classes jointly; None: one against the rest
+    joint_kernel: Callable | None = (
+        None  # learns several classes jointly; None: one against the rest
+    )
     link: Link = IDENTITY
     probabilities: Probabilities | None = None
     # (margin, target, weight) → the largest β for which the loss is known to be exp-concave; or why there is none
@@ -58,17 +60,22 @@ class Potential:
     kernel: Callable  # takes the values of ``parameters``
     parameters: tuple = ()  # names of estimator parameters
     operator_antitone: bool = False  # A ⪯ B implies ψ(B) ⪯ ψ(A), so a decomposition can be reused
-    inverse: bool = False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
+    inverse: bool = (
+        False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
+    )
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
     # what eta="auto" does
     newton: bool = False  # Newton steps, where the structure has them
     rates: tuple = ()  # the step sizes of a stack; empty: no stack
-    weights_as_rows: bool = False  # a row of weight ω enters G as ω rows of weight 1; otherwise as ω²gg'
+    weights_as_rows: bool = (
+        False  # a row of weight ω enters G as ω rows of weight 1; otherwise as ω²gg'
+    )
     auto: tuple = (0.5, 1.0)  # eta and epsilon where one step size is used
     auto_by_structure: Mapping = field(default_factory=dict)  # structures where they differ
     # structure → function of a theory.Problem that gives (eta, epsilon), or why there is none; a string: why there is none at all
     theory: Mapping | str = "no regret bound is known for this potential"
+    value: Callable | None = None  # (eigenvalues of H, eta, p) → Φ(H), for regret bounds
     formula: str = ""  # ψ(λ), for the documentation
 
     def auto_steps(self, structure):
@@ -84,8 +91,12 @@ class Structure:
     takes_l1: bool = False  # the L1 prox has a closed form
     newton: bool = False  # has a kernel for Newton steps
     stack: bool = False  # has a kernel for several step sizes side by side
-    sparse_rounds: bool = False  # a round reads and changes only the coordinates of the row's nonzeros
+    sparse_rounds: bool = (
+        False  # a round reads and changes only the coordinates of the row's nonzeros
+    )
     own_steps: bool = False  # every coordinate has a step size of its own
+    one_step_size: bool = False  # all coordinates have the same step size
+    spectrum: Callable | None = None  # G → the D eigenvalues of P_S G, for regret bounds
     auto_potential: str = "adagrad"  # what potential="auto" is
     memory: Callable | None = None  # (lanes, D) → bytes; None: a few numbers per feature and lane
     summary: str = ""  # for the documentation

@@ -11,7 +11,13 @@ from ._kernels import _losses
 from ._kernels._structures import Setting
 
 METHODS = ("algorithm1", "newton", "stack")
-OF_0_1 = ("newton", "rates", "p", "regression", "lighter")  # names that version 0.1 had in place of others
+OF_0_1 = (
+    "newton",
+    "rates",
+    "p",
+    "regression",
+    "lighter",
+)  # names that version 0.1 had in place of others
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,9 @@ class ModelShape:
 
     lanes: int
     joint: bool = False  # they learn jointly, from one loss of all margins
-    lanes_are_classes: bool = False  # all read one target, the number of a class; otherwise one target each
+    lanes_are_classes: bool = (
+        False  # all read one target, the number of a class; otherwise one target each
+    )
     rows_of_coef: bool = True  # ``coef_`` has a row per lane; otherwise it is a vector
 
 
@@ -60,7 +68,9 @@ class Recipe:
     radius: float | None
     alpha: float
     l1_ratio: float
-    limits: dict | None = None  # largest margin, target and weight that eta="theory" was computed for
+    limits: dict | None = (
+        None  # largest margin, target and weight that eta="theory" was computed for
+    )
 
     @property
     def dual(self):

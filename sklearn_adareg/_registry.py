@@ -6,7 +6,7 @@ needed, so an entry can also be added while the program runs.
 
 import numpy as np
 
-from . import _probabilities
+from . import _probabilities, _spectra
 from ._kernels import _diag, _domains, _inverse, _iso, _losses, _newton, _potentials, _spectral
 from ._pieces import LOG, Domain, Loss, Potential, Probabilities, Structure, Update
 from ._potentials import SpectralPotential
@@ -96,6 +96,7 @@ POTENTIALS = {
         _potentials.AdaGrad,
         operator_antitone=True,
         rates=(0.5, 5.0),
+        value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={"full": _adagrad_full, "diag": _adagrad_diag, "iso": _adagrad_iso},
         formula=r"\eta\lambda^{-1/2}",
     ),
@@ -106,6 +107,7 @@ POTENTIALS = {
         newton=True,
         rates=(1.0, 10.0),
         weights_as_rows=True,
+        value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
         auto_by_structure={"full": (4.0, 1.0)},
         theory={
@@ -120,6 +122,7 @@ POTENTIALS = {
         ("p",),
         operator_antitone=True,
         rates=(0.5, 5.0),
+        value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
     ),
@@ -149,6 +152,7 @@ STRUCTURES = {
     "full": Structure(
         _full_kernel,
         newton=True,
+        spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
         summary=r"any positive definite matrix (:math:`O(d^2)` per round)",
@@ -159,6 +163,7 @@ STRUCTURES = {
         stack=True,
         sparse_rounds=True,
         own_steps=True,
+        spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
     ),
     "iso": Structure(
@@ -166,6 +171,8 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        one_step_size=True,
+        spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
     ),
 }

@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
-from ._documentation import document
+from ._documentation import document, options
 from ._recipe import ModelShape
 from ._rules import Registered
 
@@ -55,15 +55,14 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     True
     """,
         independent="several targets",
-        loss="""loss : {"squared_error", "huber", "absolute_error", "quantile", "epsilon_insensitive", \
-"squared_epsilon_insensitive", "poisson"}, default="squared_error"
-    The loss; ``"poisson"`` models counts, and ``predict`` gives their mean.
+        loss=f"""loss : {options(_registry.REGRESSION_LOSSES)}, default="squared_error"
+    The loss; {"; ".join(f'``"{name}"`` {e.summary}' for name, e in _registry.REGRESSION_LOSSES.items() if e.summary)}.
 huber_delta : float, default=1.35
-    Where ``"huber"`` turns from quadratic to linear.
+    The residual at which ``"huber"`` turns from quadratic to linear.
 quantile : float, default=0.5
-    The level that ``"quantile"`` predicts.
+    The level of the quantile that ``"quantile"`` predicts.
 insensitivity : float, default=0.1
-    Residuals up to this size cost nothing in the ``epsilon_insensitive`` losses.""",
+    Residuals up to this size have loss 0 in the ``epsilon_insensitive`` losses.""",
     )
 
     _parameter_constraints = {
@@ -185,7 +184,7 @@ insensitivity : float, default=0.1
         return self._begin(X, y, sample_weight)
 
     def predict(self, X):
-        """The prediction for each row: the margin, or its exponential for ``loss="poisson"``.
+        """The prediction for each row: the margin, or its exponential where the loss has a log link.
 
         Parameters
         ----------
@@ -233,7 +232,9 @@ insensitivity : float, default=0.1
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # what scikit-learn checks where there are several targets has negative ones
-        entry = _registry.REGRESSION_LOSSES.get(self.loss)  # a tag is asked for before the loss is validated
+        entry = _registry.REGRESSION_LOSSES.get(
+            self.loss
+        )  # a tag is asked for before the loss is validated
         nonnegative = entry is not None and entry.nonnegative_targets
         tags.target_tags.multi_output = not nonnegative
         tags.target_tags.positive_only = nonnegative

@@ -124,7 +124,7 @@ def class_numbers(encoded, classes):
 
 
 def split_lanes(recipe):
-    """Lanes of each block: all in one where they learn jointly, else split evenly, whatever n_jobs, so that threads can share them."""
+    """Lanes of each block: all in one if they learn jointly, else split evenly, whatever n_jobs, for threads to share."""
     lanes = recipe.lanes
     if recipe.joint or lanes == 1:
         return [range(lanes)]

@@ -1,4 +1,4 @@
-"""The value "theory" resolved: the step size and epsilon that the paper's regret bounds are proved for, and the rows they hold for."""
+"""The value "theory" resolved: step size and epsilon for which the regret bounds are proved, and the rows they hold for."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -63,7 +63,8 @@ def rows_of(state, X):
 def play(state, rows, order, targets, weights, new=True, n_jobs=None):
     """One round for each row number in ``order``.
 
-    ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in threads. If one fails, all go back and play the rounds before the failure.
+    ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in
+    threads. If one fails, all go back and play the rounds before the failure.
     """
     state.publication = None
     if len(state.blocks) == 1:

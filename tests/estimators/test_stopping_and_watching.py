@@ -50,7 +50,7 @@ def test_fit_stops_after_so_many_passes_without_improvement(tol, n_iter_no_chang
     assert model.n_iter_ == expected
     assert model.loss_curve_ == long.loss_curve_[:expected]
     assert model.t_ == expected * len(y)
-    assert not hasattr(model, "validation_score_curve_")
+    assert not hasattr(model, "validation_scores_")
 
 
 def test_the_rule_stops_some_of_those_early_and_some_not():
@@ -88,7 +88,7 @@ def test_the_curve_is_the_score_on_my_own_rows_after_each_pass(loss, change):
     model.fit(X, y, **own)
     after = [estimator("ons", "full", loss=loss, max_iter=k, **MAKE).fit(X, y) for k in range(1, 7)]
     expected = [score(each, own) for each in after]
-    np.testing.assert_allclose(model.validation_score_curve_, expected, rtol=1e-12)
+    np.testing.assert_allclose(model.validation_scores_, expected, rtol=1e-12)
     assert model.loss_curve_ == after[-1].loss_curve_
     best = int(np.argmax(expected))
     np.testing.assert_array_equal(model.coef_, after[best].coef_)
@@ -102,12 +102,12 @@ def test_the_score_decides_when_to_stop(loss, n_iter_no_change):
     X, y, own = split(loss)
     rule = {"tol": 1e-3, "n_iter_no_change": n_iter_no_change, "max_iter": 60}
     long = estimator(loss=loss, early_stopping=True, max_iter=60, **MAKE).fit(X, y, **own)
-    curve = long.validation_score_curve_
+    curve = long.validation_scores_
     assert len(curve) == 60
     model = estimator(loss=loss, early_stopping=True, **MAKE).set_params(**rule).fit(X, y, **own)
     assert model.n_iter_ == epochs(curve, 1e-3, n_iter_no_change) < 60
-    assert model.validation_score_curve_ == curve[: model.n_iter_]
-    assert score(model, own) == pytest.approx(max(model.validation_score_curve_), rel=1e-12)
+    assert model.validation_scores_ == curve[: model.n_iter_]
+    assert score(model, own) == pytest.approx(max(model.validation_scores_), rel=1e-12)
 
 
 def test_the_best_model_is_kept_when_later_passes_are_worse():
@@ -115,11 +115,11 @@ def test_the_best_model_is_kept_when_later_passes_are_worse():
     own["y_val"] = 0.3 * own["y_val"]  # short steps pass a third of the way long before the end
     model = estimator(loss="squared_error", early_stopping=True, average=False, random_state=0)
     model.set_params(eta=0.01, max_iter=30).fit(X, y, **own)
-    best = int(np.argmax(model.validation_score_curve_))
+    best = int(np.argmax(model.validation_scores_))
     assert 0 < best < 10
     assert model.t_ == (best + 1) * len(y)
-    assert score(model, own) == pytest.approx(max(model.validation_score_curve_), rel=1e-12)
-    assert score(model, own) > model.validation_score_curve_[-1]
+    assert score(model, own) == pytest.approx(max(model.validation_scores_), rel=1e-12)
+    assert score(model, own) > model.validation_scores_[-1]
     model.partial_fit(X, y)  # goes on from the best, not from the last
     assert model.t_ == (best + 2) * len(y)
 
@@ -131,7 +131,7 @@ def test_a_share_of_the_rows_is_held_out(loss, fraction):
     make = {"early_stopping": True, "validation_fraction": fraction, "max_iter": 1}
     model = estimator("ons", "full", loss=loss, **make, **MAKE).fit(X, y)
     assert model.t_ == (1 - fraction) * 200
-    assert len(model.validation_score_curve_) == 1
+    assert len(model.validation_scores_) == 1
 
 
 def test_a_share_of_each_class_is_held_out():
@@ -141,14 +141,14 @@ def test_a_share_of_each_class_is_held_out():
     y[np.argsort(score)[:10]] = 1
     # A model that says 0 throughout is right on nine in ten.
     model = estimator(eta=1e-9, early_stopping=True, random_state=0, shuffle=True).fit(X, y)
-    assert model.validation_score_curve_ == [0.9]
+    assert model.validation_scores_ == [0.9]
 
 
 def test_another_seed_holds_out_other_rows_and_the_same_seed_the_same():
     X, y = data("squared_error")
     make = {"loss": "squared_error", "early_stopping": True, "shuffle": False}
     a, b, c = (estimator(**make, random_state=seed).fit(X, y) for seed in (0, 0, 1))
-    assert a.validation_score_curve_ == b.validation_score_curve_ != c.validation_score_curve_
+    assert a.validation_scores_ == b.validation_scores_ != c.validation_scores_
     np.testing.assert_array_equal(a.coef_, b.coef_)
 
 
@@ -194,7 +194,7 @@ def test_my_own_validation_set_goes_through_a_pipeline_and_its_scaler(loss):
         )
         steps = [("scale", StandardScaler()), ("model", model)]
         pipeline = Pipeline(steps, transform_input=["X_val"]).fit(X, y, **own)
-    assert pipeline[-1].validation_score_curve_ == by_hand.validation_score_curve_
+    assert pipeline[-1].validation_scores_ == by_hand.validation_scores_
     np.testing.assert_array_equal(pipeline[-1].coef_, by_hand.coef_)
 
 
