@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from . import _registry, _rules, _theory
-from ._recipe import Recipe, shape_fields
+from ._recipe import Recipe
 
 FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
@@ -94,7 +94,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,
         d=d,
-        **shape_fields(shape),
+        **shape._asdict(),
         intercept=intercept,
         sparse=is_sparse,
         refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,

@@ -204,7 +204,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
         if recipe.loss_parameters:
             self._set_loss(state)
-        _theory.check_limits(recipe, X, partial(theory_bounds, targets, weights))
+        if recipe.limits is not None:
+            _theory.check_limits(recipe, X, theory_bounds(targets, weights))
 
     def _set_loss(self, state):
         """Give the state's loss the parameter values of this estimator."""

@@ -4,7 +4,8 @@ A recipe is made once, when a model begins (``_auto.make_recipe``), and does not
 here, and nowhere else.
 """
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from . import _registry
 from ._kernels import _losses
@@ -20,8 +21,7 @@ OF_0_1 = (
 )  # names that version 0.1 had in place of others
 
 
-@dataclass(frozen=True)
-class ModelShape:
+class ModelShape(NamedTuple):
     """The weight vectors (lanes) of a model."""
 
     lanes: int
@@ -175,8 +175,3 @@ def _from_0_1(kept):
         "loss": None,
         "weights_as_rows": bool(old["lighter"]),
     }
-
-
-def shape_fields(shape):
-    """The fields of a recipe that are its model's shape."""
-    return asdict(shape)

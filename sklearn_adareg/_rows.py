@@ -18,7 +18,7 @@ def make_rows(X, recipe):
     domain that moves the whole point is evaluated at all coordinates at once, so it gets dense rows.
     """
     structure = _registry.STRUCTURES[recipe.structure]
-    waits = recipe.scaled and recipe.dual and structure.own_steps
+    waits = structure.own_steps and recipe.scaled and recipe.dual
     drop_zeros = waits or (bool(recipe.alpha) and structure.sparse_rounds)
     if not sparse.issparse(X):
         wide = structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE

@@ -75,7 +75,7 @@ def theory_steps(recipe, params, X, bounds):
         recipe.d,
         domain.diameter(recipe.radius, recipe.d),
         domain.sup_diameter(recipe.radius, recipe.d),
-        lambda: theory_limits(recipe, X, bounds),
+        lambda: theory_limits(recipe, X, bounds()),
     )
     eta, epsilon = _bound(recipe, asked)(problem)
     steps = {"limits": problem.limits}
@@ -87,15 +87,13 @@ def theory_steps(recipe, params, X, bounds):
 
 
 def theory_limits(recipe, X, bounds):
-    """How large margins, targets and weights can get on these rows."""
+    """How large margins, targets and weights can get on these rows; ``bounds`` has the last two."""
     order = _registry.DOMAINS[recipe.domain].dual_norm
-    return {"margin": recipe.radius * largest_norm(X, order), **bounds()}
+    return {"margin": recipe.radius * largest_norm(X, order), **bounds}
 
 
 def check_limits(recipe, X, bounds):
     """Refuse rows beyond those that ``eta="theory"`` was computed from; they would void the bound."""
-    if recipe.limits is None:
-        return
     for name, value in theory_limits(recipe, X, bounds).items():
         if value > recipe.limits[name]:
             raise ValueError(

@@ -4,7 +4,7 @@ A worker is what a thread needs beside the state: the compiled structure bound t
 Workers are made when they are first needed and belong to no state, so they are neither copied nor pickled.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,8 +17,7 @@ from ._rows import make_rows
 _structures = WeakKeyDictionary()  # block → compiled structure
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of some rounds."""
 
     loss: float  # total

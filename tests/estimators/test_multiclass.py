@@ -1,7 +1,5 @@
 """Several classes and several targets: softmax jointly, margin losses one against the rest."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from reference import POTENTIALS as PSI
@@ -129,7 +127,7 @@ class TwoLanes(AdaRegClassifier):
         return (super()._encode(*args) > 0).astype(float)
 
     def _shape_of_model(self, *args):
-        return replace(super()._shape_of_model(*args), lanes=2, lanes_are_classes=True)
+        return super()._shape_of_model(*args)._replace(lanes=2, lanes_are_classes=True)
 
 
 @pytest.mark.parametrize("domain", [None, "l2", "box", "l1"])

@@ -40,7 +40,7 @@ def estimator(loss, **params):
 def target(loss, score):
     if loss in _registry.CLASSIFICATION_LOSSES:
         return np.where(score > 0, 1.0, -1.0)
-    return np.round(np.abs(score)) if loss == "poisson" else score
+    return np.round(np.abs(score)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def weights_of(model):

@@ -37,7 +37,7 @@ def target(loss, score):
         return np.digitize(score, [-0.5, 0.7])
     if loss in _registry.CLASSIFICATION_LOSSES:
         return np.where(score > 0, 1.0, -1.0)
-    return np.round(np.abs(score)) if loss == "poisson" else score
+    return np.round(np.abs(score)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def estimator(loss, **params):
