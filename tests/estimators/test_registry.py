@@ -64,7 +64,7 @@ def test_the_theory_of_a_new_potential_is_a_function_of_the_problem(register):
     make = {"domain": "simplex", "radius": 3.0}
     model = estimator("sixth_root", "diag", **make).set_params(**THEORY).fit(X, Y)
     assert (model.eta_, model.epsilon_) == (3.0, 0.25)
-    with pytest.raises(ValueError, match="no regret bound is known .* structure='iso'"):
+    with pytest.raises(ValueError, match=r"no regret bound is known .* structure='iso'"):
         estimator("sixth_root", "iso", **make).set_params(**THEORY).fit(X, Y)
 
 
@@ -102,11 +102,11 @@ def test_a_new_structure_of_which_nothing_is_known_gets_neither_stack_nor_l1_nor
     register(_registry.STRUCTURES, "bare", bare)
     model = AdaRegClassifier(structure="bare").fit(X, Y)
     assert (model.method_, model.potential_) == ("algorithm1", "adagrad")
-    with pytest.raises(ValueError, match="structure='bare' is not supported.*'diag' or 'iso'"):
+    with pytest.raises(ValueError, match=r"structure='bare' is not supported.*'diag' or 'iso'"):
         estimator("adagrad", "bare", alpha=0.1, l1_ratio=0.5).fit(X, Y)
     for potential in ("adagrad", "ons"):
         model = estimator(potential, "bare", domain="l2", radius=1.0).set_params(**THEORY)
-        with pytest.raises(ValueError, match="no regret bound is known .* structure='bare'"):
+        with pytest.raises(ValueError, match=r"no regret bound is known .* structure='bare'"):
             model.fit(X, Y)
     with pytest.raises(ValueError, match="structure='bare' is not known"):
         regret.adagrad_bound([1.0], 1.0, structure="bare")
@@ -115,7 +115,7 @@ def test_a_new_structure_of_which_nothing_is_known_gets_neither_stack_nor_l1_nor
 def test_a_new_structure_says_how_much_memory_it_takes(register):
     huge = replace(_registry.STRUCTURES["diag"], memory=lambda lanes, D: 1 << 60)
     register(_registry.STRUCTURES, "huge", huge)
-    with pytest.raises(ValueError, match="structure='huge' on 5 features would take .* GiB"):
+    with pytest.raises(ValueError, match=r"structure='huge' on 5 features would take .* GiB"):
         estimator("adagrad", "huge").fit(X, Y)
 
 
@@ -179,9 +179,9 @@ def test_a_new_domain_is_one_entry(register):
 def test_a_new_domain_of_which_nothing_is_known_is_unbounded_and_takes_no_penalty(register):
     register(_registry.DOMAINS, "orthant", Domain(_domains.Nonnegative))
     assert (learn(estimator(domain="orthant"), X, Y).coef_ >= 0).all()
-    with pytest.raises(ValueError, match="alpha=0.1 with domain='orthant' .*'box', 'nonnegative'"):
+    with pytest.raises(ValueError, match=r"alpha=0.1 with domain='orthant' .*'box', 'nonnegative'"):
         estimator(domain="orthant", alpha=0.1).fit(X, Y)
-    with pytest.raises(ValueError, match="needs a bounded domain.*domain='orthant' has none"):
+    with pytest.raises(ValueError, match=r"needs a bounded domain.*domain='orthant' has none"):
         estimator(domain="orthant").set_params(**THEORY).fit(X, Y)
 
 
