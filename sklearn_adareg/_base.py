@@ -3,9 +3,11 @@
 validate → rows → ``run_rounds`` without the GIL → totals → raise in a sentence, or make the new state the model.
 """
 
+import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter, is_
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from . import _auto, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
-from ._checks import check_columns, check_finite, check_rows_and_targets
+from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
@@ -38,6 +40,10 @@ REASONS = {
     _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
     _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
 }
+
+
+class StoppedRound(ValueError):
+    """A round whose numbers are not finite; the rounds before it stand."""
 
 
 class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
@@ -101,6 +107,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 state = self._new_state(X, y, targets, weights, classes)
             else:
                 state = earlier.copy()
+                self._check_lasting()
                 self._check_unchanged(X, y, targets, weights, state)
             rng = check_random_state(self.random_state)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=False)
@@ -117,8 +124,12 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             _rules.check_average(state.recipe.average, state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
 
-            def fitted(shown=state):
-                return {"_state": shown.copy(), **watch.fitted_attributes()}
+            def fitted(of=state):
+                return {
+                    "_state": of.copy(),
+                    "_begun_with": self._lasting(),
+                    **watch.fitted_attributes(),
+                }
 
             for epoch in range(most):
                 listeners.pass_begins()
@@ -136,17 +147,33 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _begin(self, X, y, sample_weight, classes=None):
         """The first rows of a stream, and the state that they make."""
+        if self.early_stopping:
+            warnings.warn(
+                "early_stopping=True has no effect in partial_fit, which makes one pass over the rows it is given; set "
+                "early_stopping=False, or call fit.",
+                UserWarning,
+                stacklevel=5,
+            )
         with self._features_restored_on_failure():
             X, y, weights = self._validate(X, y, sample_weight, reset=True)
             targets = self._encode(y, classes, weights)
             state = self._new_state(X, y, targets, weights, classes)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
+            try:
+                self._learn(state, X, order, targets, weights)
+            except BaseException as error:
+                if state.rounds > 0 or isinstance(error, StoppedRound):
+                    self._adopt(
+                        state, n_iter_=1, loss_curve_=[]
+                    )  # the rounds before it stay learnt
+                raise
             self._adopt(state, n_iter_=1, loss_curve_=[])
-        return self._learn(state, X, order, targets, weights)
+        return self
 
     def _go_on(self, X, y, sample_weight):
         """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
         state = self._state
+        self._check_parameters()
         X, y, weights = self._validate(X, y, sample_weight, reset=False)
         targets = self._encode(y, state.classes, weights)
         self._check_unchanged(X, y, targets, weights, state)
@@ -181,21 +208,42 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         )
         return State(recipe, classes)
 
-    def _check_unchanged(self, X, y, targets, weights, state):
+    def _check_parameters(self):
+        """Check the parameters of a running model, if any was set since they were last checked."""
+        now = self._parameter_values()
+        accepted = getattr(self, "_accepted", ())
+        if len(accepted) == len(now) and all(map(is_, now, accepted)):
+            return
+        self._check_lasting()
+        self._validate_params()
+        _rules.check_sizes(self.get_params(deep=False))
+        self._accepted = now
+
+    def _parameter_values(self):
+        """The values of all parameters, in the order of their names."""
+        cls = type(self)
+        if "_read_parameters" not in vars(cls):
+            cls._read_parameters = staticmethod(attrgetter(*cls._get_param_names()))
+        return cls._read_parameters(self)
+
+    def _check_lasting(self):
         """A running state goes on only with the parameters that it was built from."""
+        for name, before in self._begun_with.items():
+            now = getattr(self, name)
+            if now is not before and now != before:
+                raise ValueError(
+                    f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
+                    f"change it; set {name} back, or call fit (warm_start=False) to start anew."
+                )
+
+    def _check_unchanged(self, X, y, targets, weights, state):
+        """A running state goes on only with rows and targets of the same shape."""
         recipe = state.recipe
         if X.shape[1] != recipe.d:
             raise ValueError(
                 f"X has {X.shape[1]} features and this model learns {recipe.d}; pass the same features, or start anew with "
                 "fit (warm_start=False)."
             )
-        for name, before in self._begun_with.items():
-            now = getattr(self, name)
-            if now is not before and now != before:
-                raise ValueError(
-                    f"{name} was {before!r} when this model began and is {now!r} now, and a running model cannot change it; "
-                    f"set {name} back, or call fit (warm_start=False) to start anew."
-                )
         asked = self._shape_of_model(y, state.classes)
         if (asked.lanes, asked.rows_of_coef) != (recipe.lanes, recipe.rows_of_coef):
             raise ValueError(
@@ -253,29 +301,40 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             error = outcome.structure.potential.error
             if error is not None:
                 raise error
-        raise ValueError(
-            f"Stopped at row {row}: {REASONS[outcome.status]}; scale the features (and y), or lower eta (now {self.eta!r}). "
+        raise StoppedRound(
+            f"Stopped at row {row}: {REASONS[outcome.status]}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
             "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
     def _adopt(self, state, **attributes):
         """Make this state the model."""
         self._state = state
-        self._begun_with = {name: getattr(self, name) for name in _rules.LASTING}
+        self._begun_with = self._lasting()
+        self._accepted = self._parameter_values()
         for name, value in attributes.items():
             setattr(self, name, value)
+
+    def _lasting(self):
+        return {name: getattr(self, name) for name in _rules.LASTING}
 
     @contextmanager
     def _features_restored_on_failure(self):
         """What validation noted about the features belongs to the state, not to a call that failed."""
+        state = getattr(self, "_state", None)
         before = {name: getattr(self, name) for name in FEATURES if hasattr(self, name)}
         try:
             yield
         except BaseException:
-            for name in FEATURES:
-                vars(self).pop(name, None)
-            vars(self).update(before)
+            if getattr(self, "_state", None) is state:
+                for name in FEATURES:
+                    vars(self).pop(name, None)
+                vars(self).update(before)
             raise
+
+    def __getstate__(self):
+        return {
+            name: value for name, value in super().__getstate__().items() if name != "_accepted"
+        }
 
     def __setstate__(self, kept):
         """Models of version 0.1 load too: their states do not know their loss, and a fitted attribute had another name."""

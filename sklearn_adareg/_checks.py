@@ -15,6 +15,13 @@ CONVERSION = {
 }
 
 
+def shown(value):
+    """A value as messages show it: without the names of NumPy's types."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    return repr(value)
+
+
 def needs_no_conversion(X):
     """Whether X needs no conversion: rows and columns of floats, C-contiguous or CSR, and neither a subclass nor a container."""
     if type(X) is np.ndarray:

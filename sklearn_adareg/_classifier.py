@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
+from ._checks import shown
 from ._documentation import document, options, those_with
 from ._recipe import ModelShape
 from ._rules import Registered
@@ -201,8 +202,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return self._first_rows(X, y, classes, sample_weight)
         if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
             raise ValueError(
-                f"classes={classes!r} differs from the first call's {self.classes_!r}, and a running model cannot change them; "
-                "leave classes out, or start anew with fit."
+                f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
+                "change them; leave classes out, or start anew with fit."
             )
         return self._go_on(X, y, sample_weight)
 
@@ -212,6 +213,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             raise ValueError(
                 "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
                 "as classes=[...]."
+            )
+        if np.size(classes) == 0:
+            raise ValueError(
+                "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
             )
         return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)))
 
@@ -288,8 +293,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
+    def _tidy(self, y):
+        return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+
     def _find_classes(self, y, weights):
-        y = _as_labels(y)
         two = _two_numbers(y) if not weights.any() else None
         if two is not None:
             return two
@@ -298,7 +305,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
-        y = _as_labels(y)
         if len(classes) == 2:
             upper = y == classes[1]
             lower = y == classes[0]
@@ -315,8 +321,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 unknown &= weights > 0
             if unknown.any():
                 raise ValueError(
-                    f"y has the label {y[unknown][0]!r}, which is not among the classes {classes!r}; drop those rows, or start "
-                    "anew with all labels in classes."
+                    f"y has the label {shown(y[unknown][0])}, which is not among the classes {shown(classes)}; drop those "
+                    "rows, or start anew with all labels in classes."
                 )
         return encoded.reshape(-1, 1)
 
@@ -345,7 +351,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             unknown = set(self.class_weight) - set(state.classes.tolist())
             if unknown:
                 raise ValueError(
-                    f"class_weight has the label {unknown.pop()!r}, which is not among the classes {state.classes!r}; remove it."
+                    f"class_weight has the label {shown(unknown.pop())}, which is not among the classes "
+                    f"{shown(state.classes)}; remove it."
                 )
             factors = np.array(
                 [self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float
@@ -360,10 +367,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
-
-
-def _as_labels(y):
-    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def _two_numbers(y):
@@ -381,7 +384,7 @@ def _two_numbers(y):
 def _at_least_two(classes):
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class, {classes[0]!r}, and a classifier needs at least two; pass rows of every class, or all labels as "
+            f"y has one class, {shown(classes[0])}, and a classifier needs at least two; pass rows of every class, or all labels as "
             "classes to partial_fit."
         )
     return classes

@@ -62,6 +62,7 @@ def hold_out(estimator, training, given, rng):
         X, y = check_rows_and_targets(
             estimator, given.X, given.y, reset=False, numeric=estimator._targets_are_numbers
         )
+        y = estimator._tidy(y)
         weights = check_weights(given.sample_weight, X)
         # refuses labels that the model does not know
         estimator._encode(y, training.classes, np.empty(0))

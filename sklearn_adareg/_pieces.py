@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+LARGEST_EXPONENT = np.log(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True)
 class Link:
@@ -26,8 +28,13 @@ class Probabilities:
     logarithms: Callable
 
 
+def _bounded_exp(margins):
+    """Exp, and the largest number where that would overflow."""
+    return np.exp(np.minimum(margins, LARGEST_EXPONENT))
+
+
 IDENTITY = Link(np.asarray)
-LOG = Link(np.exp, logarithmic=True)
+LOG = Link(_bounded_exp, logarithmic=True)
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,20 @@ Everything here is checked before any round is played, so nothing learnt is lost
 """
 
 import os
+import sys
+import warnings
+from math import log10
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _registry
+from ._checks import shown
 from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX
+
+LARGEST = sys.float_info.max
 
 
 class Registered(StrOptions):
@@ -62,7 +68,8 @@ LASTING = "potential structure loss p eta epsilon refresh scaling domain radius 
 
 
 def check_pairs(params):
-    """Refuse parameters that do not go together."""
+    """Refuse parameters that do not go together, and warn of those that would be ignored."""
+    check_sizes(params)
     name, alpha, structure = params["domain"], params["alpha"], params["structure"]
     domain = _registry.DOMAINS[name]
     if domain.has_radius and params["radius"] is None:
@@ -72,7 +79,7 @@ def check_pairs(params):
     if alpha > 0 and not domain.joint_prox:
         others = _registry.names(_registry.DOMAINS, lambda entry: entry.joint_prox)
         raise ValueError(
-            f"alpha={alpha!r} with domain={name!r} is not supported, since a prox followed by a projection is not the joint "
+            f"alpha={shown(alpha)} with domain={name!r} is not supported, since a prox followed by a projection is not the joint "
             f"minimiser; use alpha=0 with this domain, or alpha with domain {', '.join(others)} or None."
         )
     if alpha > 0 and params["l1_ratio"] > 0 and not _may_take_l1(structure):
@@ -93,9 +100,36 @@ def check_pairs(params):
         and params["epsilon"] != "theory"
     ):
         raise ValueError(
-            f"eta={params['eta']!r} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
+            f"eta={shown(params['eta'])} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
             "leave eta='auto'."
         )
+    if params["radius"] is not None and name is None:
+        _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
+    if params["l1_ratio"] > 0 and not alpha > 0:
+        _warn_ignored(
+            "l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave"
+        )
+
+
+def check_sizes(params):
+    """Refuse what has no meaning as a number of threads, or as a floating-point number."""
+    for name, value in params.items():
+        if isinstance(value, Integral) and abs(value) > LARGEST:
+            raise ValueError(
+                f"{name} is an integer too large for a floating-point number; pass at most {LARGEST:.3g}."
+            )
+    if params["n_jobs"] == 0:
+        raise ValueError(
+            "n_jobs=0 asks for no thread at all; pass None or 1 for one, or -1 for as many as there are processors."
+        )
+
+
+def _warn_ignored(name, params, why):
+    warnings.warn(
+        f"{name}={shown(params[name])} has no effect with {why} {name} at its default.",
+        UserWarning,
+        stacklevel=7,
+    )
 
 
 def _may_take_l1(structure):
@@ -111,7 +145,7 @@ def check_average(average, rounds):
     if (
         average is not True
         and average is not False
-        and (average + 1.0) * np.log10(rounds + 2.0) > 280.0
+        and (average + 1.0) * log10(rounds + 2.0) > 280.0
     ):
         raise ValueError(
             f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "

@@ -27,15 +27,7 @@ class Problem:
         if isinstance(constant, str):
             raise _undefined(self.asked, f"the loss {self.loss!r} {constant}, which ONS assumes")
         self.limits = self.find_limits()
-        with np.errstate(all="ignore"):
-            beta = float(constant(**{name: np.float64(v) for name, v in self.limits.items()}))
-        if not 0.0 < beta < np.inf:
-            sizes = ", ".join(f"{name} {value:.6g}" for name, value in self.limits.items())
-            raise _undefined(
-                self.asked,
-                f"the loss {self.loss!r} has no usable constant of exp-concavity on these rows, whose largest sizes are {sizes}",
-            )
-        return beta
+        return constant(**{name: np.float64(value) for name, value in self.limits.items()})
 
 
 def theory_steps(recipe, params, X, bounds):
@@ -77,7 +69,14 @@ def theory_steps(recipe, params, X, bounds):
         domain.sup_diameter(recipe.radius, recipe.d),
         lambda: theory_limits(recipe, X, bounds()),
     )
-    eta, epsilon = _bound(recipe, asked)(problem)
+    with np.errstate(all="ignore"):
+        eta, epsilon = _bound(recipe, asked)(problem)
+    if not (0.0 < eta < np.inf and 0.0 < epsilon < np.inf):
+        sizes = ", ".join(f"{name} {value:.6g}" for name, value in (problem.limits or {}).items())
+        raise _undefined(
+            asked,
+            f"the bound's eta is {eta:.3g} and its epsilon {epsilon:.3g} on rows whose largest sizes are {sizes}",
+        )
     steps = {"limits": problem.limits}
     if params["eta"] == "theory":
         steps["eta"] = float(eta)

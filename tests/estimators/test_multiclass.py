@@ -17,6 +17,9 @@ from streams import POTENTIALS, RADIUS, STRUCTURES, UPDATES, estimator, rows, we
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 MARGIN_LOSSES = [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"]
 K = 3
 

@@ -154,6 +154,7 @@ def test_parameters_that_do_not_go_together(params, words):
         {"potential": "auto", "structure": "auto", "alpha": 0.1, "l1_ratio": 0.5},
     ],
 )
+@pytest.mark.filterwarnings("ignore:l1_ratio=0.5 has no effect:UserWarning")
 def test_the_neighbours_of_what_is_refused_are_not(params):
     estimator(loss="squared_error").set_params(**params).fit(X, SCORE)
 

@@ -9,6 +9,9 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
 DOMAINS = list(_registry.DOMAINS)

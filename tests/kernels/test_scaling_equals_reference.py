@@ -10,6 +10,9 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
