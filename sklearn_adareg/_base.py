@@ -32,6 +32,7 @@ from ._weights import (
 )
 
 SEGMENT = 1 << 18  # rounds between two looks at the keyboard
+NEWER_PARAMETERS = {"scoring": None}  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 REASONS = {
     _rounds.LOSS_OVERFLOW: "the loss is not finite",
@@ -338,7 +339,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def __setstate__(self, kept):
         """Models of version 0.1 load too: their states do not know their loss, and a fitted attribute had another name."""
-        super().__setstate__(kept)
+        super().__setstate__({**NEWER_PARAMETERS, **kept})
         if "validation_score_curve_" in vars(self):
             self.validation_scores_ = vars(self).pop("validation_score_curve_")
         if self.__sklearn_is_fitted__() and self._state.recipe.loss is None:

@@ -2,7 +2,6 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -122,6 +121,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         shuffle=True,
         warm_start=False,
         early_stopping=False,
+        scoring="loss",
         validation_fraction=0.1,
         n_jobs=None,
         verbose=0,
@@ -149,6 +149,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -337,9 +338,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     def _decide(self, margins, classes):
         best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
         return classes[best]
-
-    def _score(self, y, predictions, sample_weight):
-        return accuracy_score(y, predictions, sample_weight=sample_weight)
 
     def _class_factors(self, targets, order, state, streaming):
         """``class_weight`` of the rows in ``order``. "balanced" counts all of them in ``fit``, and in a stream those up to each."""

@@ -88,7 +88,10 @@ COMMON = {
     "warm_start": """warm_start : bool, default=False
     Whether ``fit`` continues from the state of the earlier calls, for up to ``max_iter`` more passes.""",
     "early_stopping": """early_stopping : bool, default=False
-    Whether to stop by the score on held-out rows and keep the best model.""",
+    Whether ``fit`` stops by the score on held-out rows and keeps the best model. ``partial_fit`` does not use it.""",
+    "scoring": """scoring : str, callable or None, default="loss"
+    The score on the held-out rows, for ``early_stopping``. ``"loss"`` is the negative mean loss. Other strings are scikit-learn's
+    names of scores, a callable is called with (estimator, X, y), and ``None`` is the estimator's ``score``.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``. The split is stratified by class if each
     class has enough rows.""",

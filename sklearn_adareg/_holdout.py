@@ -1,29 +1,26 @@
 """Rows held out of ``fit``, or passed to it, to stop by."""
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import train_test_split
 
 from . import _workers
 from ._checks import check_rows_and_targets
-from ._weights import check_weights
+from ._weights import check_some_weight, check_weights
 
 
 @dataclass
 class TrainingSet:
-    """What ``fit`` was given, validated."""
+    """Validated rows and targets."""
 
     X: object
     y: np.ndarray
     weights: np.ndarray  # empty: all 1
     order: np.ndarray  # rows of positive weight
     classes: np.ndarray | None
-
-    @property
-    def weights_or_none(self):
-        """The weights as scikit-learn's functions take them."""
-        return self.weights if len(self.weights) else None
 
 
 @dataclass
@@ -64,20 +61,34 @@ def hold_out(estimator, training, given, rng):
         )
         y = estimator._tidy(y)
         weights = check_weights(given.sample_weight, X)
+        check_some_weight(weights, "sample_weight_val")
         # refuses labels that the model does not know
         estimator._encode(y, training.classes, np.empty(0))
     else:
         order, held = _split(training, estimator.validation_fraction, seed=rng.randint(2**31 - 1))
         X, y = training.X[held], training.y[held]
         weights = training.weights[held] if len(training.weights) else training.weights
-    held_set = TrainingSet(X, y, weights, np.arange(len(y)), training.classes)
+    held_out = TrainingSet(X, y, weights, np.arange(len(y)), training.classes)
+    return order, _score(estimator, held_out)
+
+
+def _score(estimator, held_out):
+    """A function that scores a state on the held-out rows; larger is better."""
+    if estimator.scoring == "loss":
+        targets = estimator._encode(held_out.y, held_out.classes, np.empty(0))
+        return lambda state: -_workers.mean_loss(state, held_out.X, targets, held_out.weights)
+    scorer = check_scoring(estimator, estimator.scoring)
+    keywords = {"sample_weight": held_out.weights} if len(held_out.weights) else {}
+    names = getattr(estimator, "feature_names_in_", None)
 
     def score(state):
-        margins = estimator._margins_of(X, *_workers.published(state))
-        predictions = estimator._decide(margins, training.classes)
-        return estimator._score(y, predictions, held_set.weights_or_none)
+        shown = copy(estimator)
+        shown._state = state
+        if names is not None:  # the rows were validated, and have no column names any more
+            del shown.feature_names_in_
+        return scorer(shown, held_out.X, held_out.y, **keywords)
 
-    return order, score
+    return score
 
 
 def _split(training, fraction, seed):

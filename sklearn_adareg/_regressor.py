@@ -4,7 +4,6 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import column_or_1d
 
@@ -100,6 +99,7 @@ insensitivity : float, default=0.1
         shuffle=True,
         warm_start=False,
         early_stopping=False,
+        scoring="loss",
         validation_fraction=0.1,
         n_jobs=None,
         verbose=0,
@@ -129,6 +129,7 @@ insensitivity : float, default=0.1
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -225,9 +226,6 @@ insensitivity : float, default=0.1
 
     def _decide(self, margins, classes):
         return self._entry().link.inverse(margins)
-
-    def _score(self, y, predictions, sample_weight):
-        return r2_score(y, predictions, sample_weight=sample_weight)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

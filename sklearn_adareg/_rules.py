@@ -58,6 +58,7 @@ COMMON_CONSTRAINTS = {
     "shuffle": ["boolean"],
     "warm_start": ["boolean"],
     "early_stopping": ["boolean"],
+    "scoring": [str, callable, None],
     "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
     "n_jobs": [Integral, None],
     "verbose": ["verbose"],

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _recipe
 from ._kernels import _rounds
@@ -52,6 +53,37 @@ def published(state):
     d = state.recipe.d
     intercepts = weights[:, d] if state.recipe.intercept else np.zeros(len(weights))
     return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
+
+
+def mean_loss(state, X, targets, weights):
+    """The weighted mean loss of the fitted model on rows that it does not learn from."""
+    coef, intercept = published(state)
+    margins = np.ascontiguousarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    units = _residual_units(state)
+    if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
+        margins, targets = (margins - targets) / units, np.zeros_like(targets)
+    # one kernel for each target, one for all lanes that read the same
+    lanes = range(targets.shape[1])
+    parts = [margins] if len(lanes) == 1 else [margins[:, [lane]] for lane in lanes]
+    kernel = _recipe.loss_kernel(state.recipe)
+    losses = np.zeros(len(margins))
+    for lane, own in zip(lanes, parts, strict=True):
+        values = [kernel(m, y)[0] for m, y in zip(own, targets[:, [lane]], strict=True)]
+        losses += np.array(values) * units[lane] ** state.recipe.degree
+    return float(np.average(losses, weights=weights if len(weights) else None))
+
+
+def _residual_units(state):
+    """The root mean square ρ of the residuals so far, per lane; 1 where residuals have no unit of their own."""
+    units = np.ones(state.recipe.lanes)
+    if state.recipe.relative:
+        for block in state.blocks:
+            K = block.recipe.lanes
+            squares = block.arrays["residuals"]  # of a stack's combined margins: the last K
+            squares = squares[-K:] if block.recipe.method == "stack" else squares[:K]
+            rho = np.sqrt(squares / block.arrays["weight"])
+            units[block.lanes()] = np.where(rho > 0, rho, 1.0)
+    return units
 
 
 def rows_of(state, X):
