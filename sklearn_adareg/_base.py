@@ -21,6 +21,7 @@ from ._fitted import FittedLinearModel
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
 from ._reporting import ProgressiveReport
+from ._saved import check_state
 from ._state import State
 from ._stopping import Watch
 from ._weights import (
@@ -344,6 +345,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             self.validation_scores_ = vars(self).pop("validation_score_curve_")
         if self.__sklearn_is_fitted__() and self._state.recipe.loss is None:
             self._set_loss(self._state)
+        if self.__sklearn_is_fitted__():
+            check_state(self._state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -59,12 +59,38 @@ def check_columns(X):
             )
 
 
+def check_row_pointers(X):
+    """Refuse a CSR matrix whose rows lie outside its arrays, which scipy does not check either."""
+    if type(X) not in CSR:
+        return
+    pointers, stored = X.indptr, min(len(X.indices), len(X.data))
+    sound = len(pointers) == X.shape[0] + 1 and pointers[0] == 0 and pointers[-1] <= stored
+    if not (sound and (pointers[1:] >= pointers[:-1]).all()):
+        raise ValueError(
+            "X is a CSR matrix whose indptr does not fit its shape, indices and data; build the matrix anew."
+        )
+
+
+def check_row_lengths(X):
+    """Refuse rows that are longer than X has columns, though no column should come twice in them."""
+    if sparse.issparse(X) and X.has_canonical_format:
+        longest = np.diff(X.indptr).max(initial=0)
+        if longest > X.shape[1]:
+            raise ValueError(
+                f"X has a row of {longest} values and {X.shape[1]} columns, and its has_canonical_format says that no column "
+                "comes twice; build the CSR matrix anew."
+            )
+
+
 def check_rows(estimator, X):
     """Rows to predict for."""
+    check_row_pointers(X)
     if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
-        return X
-    return validate_data(estimator, X, reset=False, **CONVERSION)
+    else:
+        X = validate_data(estimator, X, reset=False, **CONVERSION)
+    check_columns(X)
+    return X
 
 
 def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
@@ -72,12 +98,14 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
 
     With ``finite=False`` values and column numbers are not checked here: the rounds stop at a row that has bad ones.
     """
+    check_row_pointers(X)
     plain = (
         needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
     )
     if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        check_row_lengths(X)
         if finite:
             check_finite(estimator, X)
             check_columns(X)
@@ -93,6 +121,7 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
         ensure_all_finite=finite,
         **CONVERSION,
     )
+    check_row_lengths(X)
     if finite:
         check_columns(X)
     return X, y

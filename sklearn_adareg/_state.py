@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from . import _recipe
+from ._saved import UNREADABLE, DamagedState
 
 FORMAT = 2  # 1: version 0.1, whose recipes had other names and no loss
 
@@ -40,7 +41,11 @@ class Block:
         return {**vars(self), "recipe": _recipe.to_plain(self.recipe)}
 
     def __setstate__(self, kept):
-        vars(self).update(kept, recipe=_recipe.from_plain(kept["recipe"]))
+        try:
+            recipe = _recipe.from_plain(kept["recipe"])
+        except UNREADABLE as error:
+            raise DamagedState("its recipe is incomplete") from error
+        vars(self).update(kept, recipe=recipe)
 
 
 class State:
@@ -109,13 +114,19 @@ class State:
 
     def __setstate__(self, kept):
         kept = dict(kept)
-        found = kept.pop("format")
+        found = kept.pop("format", None)
+        if not isinstance(found, int) or found < 1:
+            raise DamagedState(f"its format is {found!r}, which is not a format of sklearn_adareg")
         if found > FORMAT:
             raise ValueError(
                 f"This model was saved in format {found} by a newer sklearn_adareg, which this version (format {FORMAT}) "
                 "cannot read; upgrade sklearn_adareg."
             )
-        vars(self).update(kept, recipe=_recipe.from_plain(kept["recipe"]))
+        try:
+            recipe = _recipe.from_plain(kept["recipe"])
+        except UNREADABLE as error:
+            raise DamagedState("its recipe is incomplete") from error
+        vars(self).update(kept, recipe=recipe)
 
 
 def class_numbers(encoded, classes):
