@@ -67,7 +67,7 @@ def check_row_pointers(X):
     sound = len(pointers) == X.shape[0] + 1 and pointers[0] == 0 and pointers[-1] <= stored
     if not (sound and (pointers[1:] >= pointers[:-1]).all()):
         raise ValueError(
-            "X is a CSR matrix whose indptr does not fit its shape, indices and data; build the matrix anew."
+            "X is a CSR matrix whose indptr does not fit its data, indices or shape; build the matrix anew."
         )
 
 
