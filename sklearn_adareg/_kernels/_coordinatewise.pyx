@@ -121,8 +121,9 @@ cdef class Coordinatewise(Structure):
             rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
             rate = np.where(rho > 0.0, rho, 1.0)
             unit = rate if self.setting.degree != 1 else unit
-        if self.setting.counted and self.arrays["target_sums"].any():
-            rate = rate * self.arrays["weight"][0] / np.tile(self.arrays["target_sums"], self.setting.R)[:, None]
+        if self.setting.counted and self.arrays["weight"][0] > 0.0:
+            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
+            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
             rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
         return rate, unit

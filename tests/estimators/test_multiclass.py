@@ -17,6 +17,9 @@ from streams import POTENTIALS, RADIUS, STRUCTURES, UPDATES, estimator, rows, we
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 MARGIN_LOSSES = [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"]
 K = 3
 
@@ -127,10 +130,7 @@ class TwoLanes(AdaRegClassifier):
         return (super()._encode(*args) > 0).astype(float)
 
     def _shape_of_model(self, *args):
-        return {**super()._shape_of_model(*args), "lanes": 2}
-
-    def _loss_kernel(self, *args):
-        return Softmax()
+        return super()._shape_of_model(*args)._replace(lanes=2, lanes_are_classes=True)
 
 
 @pytest.mark.parametrize("domain", [None, "l2", "box", "l1"])
