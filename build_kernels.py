@@ -20,8 +20,9 @@ from setuptools.command.build_ext import build_ext
 
 KERNELS = Path("sklearn_adareg", "_kernels")  # relative, as setuptools wants it; builds run in the root of the repository
 SHARED_UTILITY = "sklearn_adareg._kernels._cyutility"
-# The headers of the .pyx files have what the arithmetic needs. Kernels are not pickled: the estimators' state is arrays.
-DIRECTIVES = {"auto_pickle": False}
+# The headers of the .pyx files have what the arithmetic needs. Kernels are not pickled: the estimators' state is arrays. The
+# shared module must not bring back the GIL that no kernel asks for.
+DIRECTIVES = {"auto_pickle": False, "freethreading_compatible": True}
 
 
 class BuildKernels(build_ext):
