@@ -18,7 +18,8 @@ from Cython.Distutils.build_ext import build_ext as cython_build_ext
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
 
-KERNELS = Path("sklearn_adareg", "_kernels")  # relative, as setuptools wants it; builds run in the root of the repository
+# Relative, as setuptools wants it: builds run in the root of the repository.
+KERNELS = Path("sklearn_adareg", "_kernels")
 SHARED_UTILITY = "sklearn_adareg._kernels._cyutility"
 # The headers of the .pyx files have what the arithmetic needs. Kernels are not pickled: the estimators' state is arrays. The
 # shared module must not bring back the GIL that no kernel asks for.

@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import maxabs_scale
-from sklearn_adareg._kernels._losses import OneVsRest, Softmax
 from streams import POTENTIALS, RADIUS, STRUCTURES, UPDATES, estimator, rows, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
+from sklearn_adareg._kernels._losses import OneVsRest, Softmax
 
 MARGIN_LOSSES = [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"]
 K = 3
