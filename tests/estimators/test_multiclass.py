@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain, MultiOutputClassifier, MultiOutputRegressor
 from sklearn.preprocessing import maxabs_scale
-from sklearn_adareg._kernels._losses import OneVsRest, Softmax
 from streams import POTENTIALS, RADIUS, STRUCTURES, UPDATES, estimator, rows, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
+from sklearn_adareg._kernels._losses import OneVsRest, Softmax
 
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")

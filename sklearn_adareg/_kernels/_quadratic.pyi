@@ -1,0 +1,5 @@
+# Written by .ci/stubs.
+class ActiveSet:
+    d: int
+    patience: int
+    def __init__(self, d: int) -> None: ...

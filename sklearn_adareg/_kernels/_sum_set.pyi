@@ -1,0 +1,3 @@
+# Written by .ci/stubs.
+from ._quadratic import ActiveSet
+class SumSet(ActiveSet): ...
