@@ -5,7 +5,7 @@ A new loss, potential, structure or domain is one class in ``_kernels`` and one 
 
 from dataclasses import dataclass, field
 
-from ._kernels import _diag, _domains, _inverse, _iso, _losses, _newton, _potentials, _spectral
+from ._kernels import _balls, _diag, _domains, _inverse, _iso, _losses, _newton, _potentials, _spectral
 from ._potentials import SpectralPotential
 
 
@@ -58,10 +58,10 @@ STRUCTURES = {
 }
 DOMAINS = {
     None: _domains.NoDomain,
-    "l2": _domains.L2Ball,
+    "l2": _balls.L2Ball,
     "box": _domains.Box,
-    "l1": _domains.L1Ball,
-    "simplex": _domains.Simplex,
+    "l1": _balls.L1Ball,
+    "simplex": _balls.Simplex,
     "nonnegative": _domains.Nonnegative,
 }
 UPDATES = ("mirror_descent", "dual_averaging")

@@ -14,6 +14,7 @@ cdef class Full(Structure):
     cdef double[:, ::1] H
 
     cdef double[::1] units
+    cdef double[::1] last_point     # the raw coefficients of x, where a projection starts
 
     cdef void take_units(self, Row* row) noexcept nogil
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil

@@ -47,7 +47,7 @@ cdef class Full(Structure):
         if not self.free:
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
-            self.units = np.ones(setting.D)
+            self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
 
     def prepare(self, Py_ssize_t widest):
         """Make room for rows that touch up to ``widest`` coordinates."""
@@ -162,19 +162,20 @@ cdef class Full(Structure):
     cdef int project(self, Py_ssize_t lane) noexcept nogil:
         """The raw coefficients in the norm of (H_cc)⁻¹; the intercept then minimises by itself."""
         cdef Py_ssize_t d = self.setting.d
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
         cdef int status = 0
         for i in range(d):
             self.units[i] = self.unit(i)
             self.goal[lane, i] /= self.units[i]
         if not self.domain.contains(&self.goal[lane, 0]):
             self.explicit_H(lane)
-            if self.setting.scaled:
-                for i in range(self.setting.D):
-                    for j in range(self.setting.D):
-                        self.H[i, j] /= self.units[i] * self.units[j]
-            status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D)
+            for i in range(d):
+                self.last_point[i] = self.x[lane * self.setting.D + i] / self.units[i]
+            status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D,
+                                              &self.units[0], &self.last_point[0] if self.setting.dual else NULL)
             if status == 0 and self.setting.intercept:
+                for i in range(d):
+                    self.multipliers[i] /= self.units[i]
                 self.goal[lane, d] -= dot(&self.H[d, 0], &self.multipliers[0], d)
         for i in range(d):
             self.goal[lane, i] *= self.units[i]
