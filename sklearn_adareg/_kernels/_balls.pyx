@@ -103,6 +103,7 @@ cdef class L2Ball(Domain):
         cdef double* basis = u + 2 * d           # LAST_STEPS Lanczos vectors, and one more
         cdef double[2 * LAST_STEPS + 2] T
         cdef double[LAST_STEPS + 1] y
+        cdef double[LAST_STEPS + 1] z
         cdef double mu = 0, low = 0, high = INFINITY, delta, size = 0, norm, after, rest
         cdef int info, k = 0, steps, _attempt
         cdef bint done
@@ -134,7 +135,7 @@ cdef class L2Ball(Domain):
                 k += 1
                 if mu == 0 and 2 < k < steps and rest > ROUNDING * T[0]:
                     continue
-                delta = secular_step(T, y, k, norm, delta, low - mu)
+                delta = secular_step(T, y, z, k, norm, delta, low - mu)
                 # The residual of the combination in units of its length, and whether I + δB is near the identity.
                 done = fabs(delta * rest * y[k - 1]) <= ROUNDING and (fabs(delta) <= NEAR * mu if mu > 0 else delta * d <= NEAR)
                 if k == TRIAL_STEPS and mu > 0 and fabs(delta) <= NEAR * mu:
@@ -155,11 +156,21 @@ cdef class L2Ball(Domain):
         for i in range(k):
             axpy(norm * y[i], basis + i * d, c, d)
         self.refine(c, u, point, mu > 0, mu + delta)
+        mu += delta
+        # Back to the sphere along the curve c(μ), whose direction is −Σ z_i q_i times the norm.
+        memset(point, 0, d * sizeof(double))
+        for i in range(k):
+            axpy(norm * z[i], basis + i * d, point, d)
+        size = dot(c, c, d)
+        delta = (size - 1) / (2 * dot(c, point, d))
+        if fabs(delta) <= NEAR * mu:
+            mu += delta
+            axpy(-delta, point, c, d)
         for i in range(d):
             c[i] *= self.radius
         shrink_into(self, c, self.radius * self.radius)
         for i in range(d):
-            w[i] = (mu + delta) * c[i]
+            w[i] = mu * c[i]
         return 0
 
     cdef void refine(self, double* c, const double* u, double* residual, bint factored, double mu) noexcept nogil:
@@ -207,14 +218,17 @@ cdef class L2Ball(Domain):
         return along if isfinite(along) else 0
 
 
-cdef double secular_step(const double* T, double* y, int k, double norm, double delta, double lowest) noexcept nogil:
-    """The δ ≥ lowest with norm · ‖y‖ = 1 for y = (I + δT)⁻¹e_1, from a first guess of it; T as ``lanczos_step`` leaves it."""
+cdef double secular_step(const double* T, double* y, double* z, int k, double norm, double delta,
+                         double lowest) noexcept nogil:
+    """The δ ≥ lowest with norm · ‖y‖ = 1 for y = (I + δT)⁻¹e_1, from a first guess of it; z = −dy/dδ there.
+
+    T is as ``lanczos_step`` leaves it.
+    """
     cdef double[LAST_STEPS + 1] pivot
-    cdef double[LAST_STEPS + 1] z
     cdef double squares, bend, length, step, last = INFINITY
     cdef int i, _attempt
     for _attempt in range(60):
-        # I + δT = LDLᵀ, y and z = (I + δT)⁻¹Ty = −dy/dδ
+        # I + δT = LDLᵀ, z = (I + δT)⁻¹Ty
         pivot[0] = 1 + delta * T[0]
         y[0] = 1
         for i in range(1, k):
