@@ -5,7 +5,7 @@ A new loss, potential, structure or domain is one class in ``_kernels`` and one 
 
 from dataclasses import dataclass, field
 
-from ._kernels import _balls, _diag, _domains, _inverse, _iso, _losses, _newton, _potentials, _spectral
+from ._kernels import _balls, _diag, _domains, _full_ons, _iso, _losses, _newton, _potentials, _spectral
 from ._potentials import SpectralPotential
 
 
@@ -70,7 +70,7 @@ UPDATES = ("mirror_descent", "dual_averaging")
 def _full_kernel(recipe):
     if recipe["newton"]:
         return _newton.Newton
-    return _inverse.FullInverse if recipe["potential"] == "ons" else _spectral.FullSpectral
+    return _full_ons.FullONS if recipe["potential"] == "ons" else _spectral.FullSpectral
 
 
 def _iso_unmultiplied(recipe):

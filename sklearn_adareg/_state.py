@@ -5,8 +5,8 @@ from joblib import Parallel, delayed
 from scipy import sparse
 
 from . import _registry
-from ._kernels import _rounds
-from ._kernels._structures import Setting
+from ._kernels import _methods, _rounds, _stack
+from ._kernels._setting import Setting
 from ._rows import make_rows
 
 FORMAT = 1
@@ -23,24 +23,28 @@ class Block:
     def __init__(self, recipe, first_lane, lanes):
         self.recipe = {**recipe, "lanes": lanes}
         self.first_lane = first_lane
-        self.arrays = self._structure_class().allocate(self._setting(), recipe["sparse"])
-        self._structure = None
+        self.arrays = self._method_class().allocate(
+            self._structure_class(), self._setting(), recipe["sparse"]
+        )
+        self._method = None
 
-    def structure(self):
-        """The compiled structure, bound when first asked for."""
-        if self._structure is None:
+    def method(self):
+        """The compiled method, bound when first asked for."""
+        if self._method is None:
             recipe = self.recipe
             for name, value in self.arrays.items():
                 # a memory-mapped pickle is read-only
                 if isinstance(value, np.ndarray) and not value.flags.writeable:
                     self.arrays[name] = _copied(value)
             kernel, setting = self._structure_class(), self._setting()
+            upgrade(self.arrays, setting)
             if hasattr(kernel, "lay_out"):
-                kernel.lay_out(setting, self.arrays, recipe["sparse"])
+                kernel.lay_out(self.arrays, recipe["sparse"])
             potential = _registry.potential_kernel(recipe["potential"], recipe["p"])
             domain = _registry.DOMAINS[recipe["domain"]](recipe["d"], recipe["radius"] or 1.0)
-            self._structure = kernel(setting, potential, domain, self.arrays)
-        return self._structure
+            structure = kernel(setting, potential, domain, self.arrays)
+            self._method = self._method_class()(structure)
+        return self._method
 
     def lanes(self):
         """Which of the model's weight vectors these are."""
@@ -54,18 +58,24 @@ class Block:
         return twin
 
     def _setting(self):
-        dual = self.recipe["update"] == "dual_averaging"
-        known = {name: self.recipe[name] for name in SETTING if name in self.recipe}
-        return Setting(dual=dual, **known)
+        from types import SimpleNamespace
+
+        recipe = {"refresh": 0.0, "degree": 0, "lighter": False, **self.recipe}
+        return Setting(
+            SimpleNamespace(**recipe, weights_as_rows=recipe["lighter"]), self.recipe["lanes"]
+        )
+
+    def _method_class(self):
+        return _stack.Stack if self.recipe["rates"] > 1 else _methods.Method
 
     def _structure_class(self):
         return _registry.STRUCTURES[self.recipe["structure"]](self.recipe)
 
     def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_structure"}
+        return {name: value for name, value in vars(self).items() if name not in ("_structure", "_method")}
 
     def __setstate__(self, kept):
-        vars(self).update(kept, _structure=None)
+        vars(self).update(kept, _method=None)
 
 
 class State:
@@ -97,9 +107,7 @@ class State:
     def at_first_sight(self, first):
         """Say whether the rows to come are new; a stack learns only from margins that are progressive."""
         for block in self.blocks:
-            stack = getattr(block.structure(), "stack", None)
-            if stack is not None:
-                stack.learning = first
+            block.method().first_sight = first
 
     def rows_of(self, X):
         """The rows of X as each block reads them."""
@@ -113,7 +121,7 @@ class State:
         self.publication = None
         if len(self.blocks) == 1:
             tally = _play_block(self.blocks[0], rows[0], order, targets, weights, loss)
-            return tally.loss, tally.weight, tally.rounds, tally.status, self.blocks[0].structure()
+            return tally.loss, tally.weight, tally.rounds, tally.status, self.blocks[0].method().structure
         before = [block.copy() for block in self.blocks]
         tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(_play_block)(block, own, order, targets, weights, loss)
@@ -122,7 +130,7 @@ class State:
         first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
         failed = tallies[first]
         if failed.status != _rounds.FINISHED:
-            structure = self.blocks[first].structure()
+            structure = self.blocks[first].method().structure
             self.blocks = before
             total, weight, rounds, *_ = self.play(
                 rows, order[: failed.rounds], targets, weights, loss, n_jobs
@@ -152,7 +160,7 @@ class State:
 
     def published(self):
         """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-        weights = np.concatenate([block.structure().published() for block in self.blocks])
+        weights = np.concatenate([block.method().published() for block in self.blocks])
         d = self.recipe["d"]
         intercepts = weights[:, d] if self.recipe["intercept"] else np.zeros(len(weights))
         return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
@@ -200,7 +208,23 @@ def _play_block(block, rows, order, targets, weights, loss):
     own_targets = (
         targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, block.lanes()])
     )
-    return _rounds.run_rounds(rows, order, own_targets, weights, own_loss, block.structure())
+    method = block.method()
+    method.bind_loss(own_loss)
+    return _rounds.run_rounds(method, rows, order, own_targets, weights)
+
+
+def upgrade(arrays, setting):
+    """Bring the arrays of version 0.1 to the present layout."""
+    lanes = setting.L
+    if "residuals" in arrays and len(arrays["residuals"]) != lanes:
+        if "stack_v" in arrays:
+            arrays["stack_residuals"] = arrays["residuals"][lanes:].copy()
+        arrays["residuals"] = arrays["residuals"][:lanes].copy()
+    if "columns" in arrays and arrays["columns"].shape[1] != 8 or arrays.get("columns", np.empty((9, 8))).shape == (6, 8):
+        columns = np.zeros((arrays["columns"].shape[1], 8))
+        columns[:, :6] = arrays["columns"].T
+        columns[:, 6] = columns[:, 0] > 0
+        arrays["columns"] = columns
 
 
 def _copied(value):

@@ -8,46 +8,86 @@ a coordinate (2 of the margin, 3 of G, 9 of its inverse root, 5 of the step and 
 ``benchmarks/bounds.py`` measures how near it runs.
 """
 from ._coordinatewise cimport Coordinatewise
+from ._domains cimport Domain
+from ._fused_loops cimport (
+    descend_loop,
+    inverse_cube_root_descend,
+    inverse_cube_root_records,
+    inverse_descend,
+    inverse_fourth_root_descend,
+    inverse_fourth_root_records,
+    inverse_records,
+    inverse_root_descend,
+    inverse_root_records,
+    records_loop,
+)
+from ._fused_loops cimport stay_narrow as c_stay_narrow
 from ._loops cimport square_in
-from ._losses cimport Loss
+from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting
+from ._setting cimport Setting
+from ._structures cimport POTENTIAL_RAISED
+
+from . import _potentials
+
+
+def stay_narrow(bint wish):
+    """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
+    _potentials.stay_narrow(wish)
+    return bool(c_stay_narrow(wish))
 
 
 cdef class Diagonal(Coordinatewise):
     """Every coordinate keeps its own sum of squared gradients."""
 
+    cdef descend_loop in_vectors     # a whole round with this potential's power inlined, or NULL
+    cdef records_loop in_records     # the same on sparse rows whose numbers lie side by side
+
     @staticmethod
     def fields(Setting setting):
         return ("G",)
 
-    cdef void meet(self, Loss loss) noexcept nogil:
-        Coordinatewise.meet(self, loss)
-        self.in_one = self.plain and self.potential.descend != NULL and not self.implicit
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        super().__init__(setting, potential, domain, arrays)
+        if potential.power == 0.5:
+            self.in_vectors, self.in_records = inverse_root_descend, inverse_root_records
+        elif potential.power == 1.0:
+            self.in_vectors, self.in_records = inverse_descend, inverse_records
+        elif potential.power == 1.0 / 3.0:
+            self.in_vectors, self.in_records = inverse_cube_root_descend, inverse_cube_root_records
+        elif potential.power == 0.25:
+            self.in_vectors, self.in_records = inverse_fourth_root_descend, inverse_fourth_root_records
+
+    cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
+        Coordinatewise.bind_loss(self, curvatures, steep)
+        self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL
 
     cdef bint by_records(self) noexcept nogil:
-        return self.in_one
+        return self.fused
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
-        self.take_slopes(slopes)
-        if self.setting.scaled and self.grew:
-            self.grow(row)
+        cdef const double* entering = self.entering(slopes)
+        self.slopes = slopes
+        if self.scale is not None and self.scale.grew:
+            self.change_units(row)
         self.lane_slopes()
-        if self.on_records:
-            self.potential.records(self.x, self.G, self.u, self.stride, row.index, row.z, self.entering, &self.es[0],
-                                   self.clock.C, self.Gb, self.hb, row.n, self.setting.L)
+        if self.cells.records:
+            self.in_records(self.cells.x, self.cells.G, self.cells.u, self.cells.stride, row.index, row.z, entering, &self.es[0],
+                            self.clock.C, self.cells.Gb, self.cells.hb, row.n, self.setting.L)
             return
-        self.potential.descend(row.z, self.entering, &self.es[0], self.clock.C, self.Gb, self.xb, self.ub, self.span, self.setting.L)
-        self.scatter_all(row)
+        self.in_vectors(row.z, entering, &self.es[0], self.clock.C, self.cells.Gb, self.cells.xb, self.cells.ub,
+                        self.cells.span, self.setting.L)
+        self.cells.scatter_all(row)
 
-    cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
-        self.take_slopes(slopes)
-        if self.setting.scaled and self.grew:
-            self.grow(row)
-        square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
+    cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
+        self.slopes = slopes
+        if self.scale is not None and self.scale.grew and self.change_units(row) != 0:
+            return POTENTIAL_RAISED
+        square_in(row.z, self.entering(slopes), self.cells.Gb, row.n, self.setting.L)
+        return 0
 
     cdef int precondition(self, Row* row) noexcept nogil:
-        return self.potential.steps(self.Gb, self.hb, row.n * self.setting.L)
+        return self.potential.steps(self.cells.Gb, self.cells.hb, row.n * self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i
@@ -55,10 +95,10 @@ cdef class Diagonal(Coordinatewise):
         cdef Py_ssize_t L = self.setting.L
         if row != NULL and row.index == NULL:                   # ψ of every coordinate is already here
             for i in range(D):
-                h[i] = self.hb[i * L + lane]
+                h[i] = self.cells.hb[i * L + lane]
         else:
             for i in range(D):
-                h[i] = self.G[i * self.stride + lane]
+                h[i] = self.cells.G[i * self.cells.stride + lane]
             self.potential.steps(h, h, D)
         for i in range(D):
             h[i] *= self.setting.eta[lane] if row == NULL else self.lane_rate(lane)

@@ -1,30 +1,29 @@
 from ._rows cimport Row
 from ._structures cimport Structure
+from ._undo cimport UndoLog
 
 
 cdef class Full(Structure):
     cdef double *x
     cdef double *u
     cdef double *theta
-    cdef double[:, ::1] g           # this round's gradients, one row a lane
+    cdef Py_ssize_t numbers         # of all of them, one behind the other from x on
+    cdef double[:, ::1] g           # this round's gradients, one row per lane
     cdef double[:, ::1] sums        # θ_t, or g_t itself under mirror descent: what H_t multiplies
     cdef double[:, ::1] move        # H_t times that
     cdef double[:, ::1] goal
     cdef double[::1] multipliers
     cdef double[:, ::1] H
-
     cdef double[::1] units
-    cdef double[::1] last_point     # the raw coefficients of x, where a projection starts
+    cdef double[::1] last_point     # the raw coefficients of x_t
+    cdef UndoLog undo               # what was changed before the round was certain to stand
 
-    cdef void take_units(self, Row* row) noexcept nogil
+    cdef void save_matrices(self) noexcept nogil
+    cdef int take_units(self, Row* row) noexcept nogil
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
-    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil
+    cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil
     cdef double unit(self, Py_ssize_t i) noexcept nogil
     cdef double begun(self, Py_ssize_t i) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil
-    cdef void take_back(self) noexcept nogil
-    cdef void settled(self) noexcept nogil
-
-
-cdef void mirror(double* A, Py_ssize_t n) noexcept nogil
+    cdef void commit(self) noexcept nogil

@@ -1,28 +1,23 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""full: H_t = ψ(G_t), the whole matrix. One D×D block a lane.
+"""full: H_t = ψ(G_t), the whole matrix. One D×D matrix per lane.
 
-Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, ``_spectral`` for every other ψ. Here is what they share: gradients,
-units, the step and its projection. The arrays are row-major and symmetric, so LAPACK's "upper" is our lower triangle.
+Two ways to H_t g_t: ``_full_ons`` for ψ(λ) = η/λ alone, ``_spectral`` for every other ψ. Here is what they share: gradients,
+units, the step and its projection. ``precondition`` and ``project`` only propose; ``commit`` comes when nothing can fail any more.
+The one thing done before is to carry the matrices over to larger units, which an undo log can take back.
 """
+from libc.math cimport fabs, isfinite
 from libc.string cimport memset
 
 from ._domains cimport Domain
 from ._loops cimport dot, sparse_dot
 from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting, Structure
+from ._setting cimport Setting
+from ._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED, Structure
+from ._undo cimport UndoLog
+from ._units cimport FeatureScale
 
 import numpy as np
-
-
-cdef void mirror(double* A, Py_ssize_t n) noexcept nogil:
-    """Copy LAPACK's upper triangle onto the other, in tiles that stay in cache."""
-    cdef Py_ssize_t a, b, i, j
-    for a in range(0, n, 16):
-        for b in range(0, a + 1, 16):
-            for j in range(a, min(a + 16, n)):
-                for i in range(b, min(b + 16, j)):
-                    A[i * n + j] = A[j * n + i]
 
 
 cdef class Full(Structure):
@@ -33,7 +28,7 @@ cdef class Full(Structure):
         fields = ["x"] + ["u"] * setting.averaging + ["theta"] * setting.dual
         cells = np.zeros((len(fields), setting.L, setting.D))
         cells[0, :, :setting.d] = setting.start
-        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **cls.allocate_units(setting)}
+        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **FeatureScale.allocate(setting)}
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -44,14 +39,11 @@ cdef class Full(Structure):
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         shape = (setting.L, setting.D)
         self.g, self.sums, self.move, self.goal = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-        if not self.free:
+        if not self.unconstrained:
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
             self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
-
-    def prepare(self, Py_ssize_t widest):
-        """Make room for rows that touch up to ``widest`` coordinates."""
-        self.room_for_units(widest)
+        self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
         """One number of every coordinate, (L, D)."""
@@ -65,6 +57,11 @@ cdef class Full(Structure):
             return self.last_iterate()
         return self.field("x") - self.field("u") / self.arrays["clock"][1]
 
+    # ---- the verbs of a round -----------------------------------------------------------------------------------
+
+    cdef void enter(self, Row* row) noexcept nogil:
+        self.undo.clear()
+
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
         cdef double* x
@@ -75,15 +72,15 @@ cdef class Full(Structure):
             else:
                 margins[l] = sparse_dot(row.z, row.index, x, row.n)
 
-    cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
+    cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t, with the gradient of the L2 penalty in it, and θ_t."""
         cdef Py_ssize_t i, j, l
         cdef Py_ssize_t D = self.setting.D
         cdef double unit
         cdef double* g
         self.slopes = slopes
-        if self.setting.scaled:
-            self.take_units(row)
+        if self.take_units(row) != 0:
+            return POTENTIAL_RAISED
         for l in range(self.setting.L):
             g = &self.g[l, 0]
             memset(g, 0, D * sizeof(double))
@@ -93,62 +90,25 @@ cdef class Full(Structure):
             if self.penalised:                           # of raw weights: x/s, and its gradient in x once more over s
                 for i in range(self.setting.d):
                     unit = self.unit(i)
-                    g[i] += self.setting.ridge * self.x[l * D + i] / (unit * unit * self.loss_unit(l))
+                    g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_unit(l))
             for i in range(D):
                 self.sums[l, i] = g[i] + (self.theta[l * D + i] if self.setting.dual else 0.0)
-
-    cdef void take_units(self, Row* row) noexcept nogil:
-        """Carry the matrices over to the units of this row, and note them."""
-        cdef Py_ssize_t i, j, k, l
-        cdef Py_ssize_t D = self.setting.D
-        if self.grew == 0:
-            return
-        for k in range(self.grew):
-            j = self.grown[k]
-            i = row.index[j] if row.index != NULL else j
-            if self.scale[i] > 0.0:
-                for l in range(self.setting.L):
-                    self.carry(l, i, self.new_scale[j] / self.scale[i])
-            elif self.setting.start != 0.0:              # a weight from before its feature was seen keeps its raw value
-                for l in range(self.setting.L):
-                    self.x[l * D + i] *= self.new_scale[j]
-                    if self.u != NULL:
-                        self.u[l * D + i] *= self.new_scale[j]
-            self.scale[i] = self.new_scale[j]
-        if self.setting.dual:
-            for l in range(self.setting.L):
-                self.reset_sums(l)
-
-    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
-        """G's row and column i over the growth (G_ii twice), and ε made up for."""
-        pass
-
-    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil:
-        """θ such that x_1 − Hθ is x."""
-        pass
-
-    cdef double unit(self, Py_ssize_t i) noexcept nogil:
-        return self.scale[i] if self.setting.scaled and self.scale[i] > 0.0 else 1.0
-
-    cdef double begun(self, Py_ssize_t i) noexcept nogil:
-        """x_1 in the present units."""
-        return self.setting.start * self.unit(i) if i < self.setting.d else 0.0
-
-    cdef void rest(self, Row* row) noexcept nogil:
-        if self.setting.scaled:
-            self.take_units(row)
+        return 0
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, l
         cdef Py_ssize_t D = self.setting.D
-        cdef double base
+        cdef double base, total = 0.0
         for l in range(self.setting.L):
             for i in range(D):
                 base = self.begun(i) if self.setting.dual else self.x[l * D + i]
-                self.goal[l, i] = base - self.factor[l] * self.move[l, i]
-            if not self.free and self.project(l) != 0:
-                self.take_back()
-                return -2
+                self.goal[l, i] = base - self.rho[l] * self.move[l, i]
+            if not self.unconstrained and self.project(l) != 0:
+                return NOT_PROJECTED
+            for i in range(D):
+                total += fabs(self.goal[l, i])
+        if not isfinite(self.clock.C * total):
+            return NOT_FINITE
         for l in range(self.setting.L):
             for i in range(D):
                 if self.u != NULL:
@@ -156,23 +116,86 @@ cdef class Full(Structure):
                 if self.setting.dual:
                     self.theta[l * D + i] = self.sums[l, i]
                 self.x[l * D + i] = self.goal[l, i]
-        self.settled()
+        self.commit()
         return 0
+
+    cdef int rest(self, Row* row) noexcept nogil:
+        return self.take_units(row)
+
+    cdef void abandon(self, Row* row) noexcept nogil:
+        self.undo.restore()
+
+    cdef void commit(self) noexcept nogil:
+        """The round stands: let G take its gradient."""
+        pass
+
+    # ---- units --------------------------------------------------------------------------------------------------
+
+    cdef int take_units(self, Row* row) noexcept nogil:
+        """Carry the matrices over to the units of this row."""
+        cdef Py_ssize_t i, j, k, l
+        cdef Py_ssize_t D = self.setting.D
+        if self.scale is None or self.scale.grew == 0:
+            return 0
+        self.undo.save(self.x, self.numbers)
+        self.save_matrices()
+        for k in range(self.scale.grew):
+            j = self.scale.grown[k]
+            i = row.index[j] if row.index != NULL else j
+            if self.scale.scale[i] > 0.0:
+                for l in range(self.setting.L):
+                    self.carry(l, i, self.scale.proposed[j] / self.scale.scale[i])
+            elif self.setting.start != 0.0:              # a weight from before its feature was seen keeps its raw value
+                for l in range(self.setting.L):
+                    self.x[l * D + i] *= self.scale.proposed[j]
+                    if self.u != NULL:
+                        self.u[l * D + i] *= self.scale.proposed[j]
+            self.undo.save(&self.scale.scale[i], 1)
+            self.scale.scale[i] = self.scale.proposed[j]
+        if self.setting.dual:
+            for l in range(self.setting.L):
+                if self.reset_sums(l) != 0:
+                    return POTENTIAL_RAISED
+        return 0
+
+    cdef void save_matrices(self) noexcept nogil:
+        """Log what ``carry`` changes."""
+        pass
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """G's row and column i over the growth (G_ii twice), and ε made up for."""
+        pass
+
+    cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil:
+        """θ such that x_1 − Hθ is x."""
+        return 0
+
+    cdef double unit(self, Py_ssize_t i) noexcept nogil:
+        return self.scale.unit(i) if self.scale is not None else 1.0
+
+    cdef double begun(self, Py_ssize_t i) noexcept nogil:
+        """x_1 in the present units."""
+        return self.setting.start * self.unit(i) if i < self.setting.d else 0.0
+
+    # ---- the domain ---------------------------------------------------------------------------------------------
 
     cdef int project(self, Py_ssize_t lane) noexcept nogil:
         """The raw coefficients in the norm of (H_cc)⁻¹; the intercept then minimises by itself."""
         cdef Py_ssize_t d = self.setting.d
         cdef Py_ssize_t i
+        cdef double* start = NULL
         cdef int status = 0
         for i in range(d):
             self.units[i] = self.unit(i)
             self.goal[lane, i] /= self.units[i]
         if not self.domain.contains(&self.goal[lane, 0]):
             self.explicit_H(lane)
-            for i in range(d):
-                self.last_point[i] = self.x[lane * self.setting.D + i] / self.units[i]
+            if self.setting.dual:                        # x_{t+1} is near x_t, whatever the gradients add up to
+                start = &self.last_point[0]
+                for i in range(d):
+                    start[i] = self.x[lane * self.setting.D + i] / self.units[i]
             status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D,
-                                              &self.units[0], &self.last_point[0] if self.setting.dual else NULL)
+                                              &self.units[0] if self.setting.scaled else NULL, start)
             if status == 0 and self.setting.intercept:
                 for i in range(d):
                     self.multipliers[i] /= self.units[i]
@@ -183,12 +206,4 @@ cdef class Full(Structure):
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         """H_t of a lane as a matrix, both triangles; a common factor does not matter to a projection, but to the intercept."""
-        pass
-
-    cdef void take_back(self) noexcept nogil:
-        """Undo what ``accumulate`` and ``precondition`` did to the state."""
-        pass
-
-    cdef void settled(self) noexcept nogil:
-        """The round is over and stands."""
         pass

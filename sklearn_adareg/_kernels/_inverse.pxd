@@ -1,8 +1,11 @@
-from ._full cimport Full
-from ._rows cimport Row
+cimport cython
+
+from ._undo cimport UndoLog
 
 
-cdef class FullInverse(Full):
+@cython.final
+cdef class Inverse:
+    cdef Py_ssize_t L, D
     cdef double[:, :, ::1] P
     cdef double[:, :, ::1] G
     cdef double[:, :, ::1] pending_v
@@ -10,22 +13,30 @@ cdef class FullInverse(Full):
     cdef double[:, ::1] pending_w
     cdef double[::1] count
     cdef double[::1] tolerance
-    cdef double[::1] appended
     cdef double[::1] along
-    cdef double entering            # what a gradient is multiplied with on its way into G
-    cdef double[::1] sparse_g
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew
+    cdef bint at_once               # P is up to date: corrections wait for G only
 
-    cdef bint at_once               # P is up to date: nothing waits but for G
-    cdef void catch_up(self, Py_ssize_t lane) noexcept nogil
-    cdef void wait(self, Py_ssize_t lane, double weight) noexcept nogil
-    cdef void times_inverse_sparse(self, Py_ssize_t lane, Row* row, const double* z, double* out) noexcept nogil
-    cdef double append(self, Py_ssize_t lane, Row* row) noexcept nogil
-    cdef void times_inverse_row(self, Py_ssize_t lane, Row* row, double* out) noexcept nogil
-    cdef void less_pending(self, Py_ssize_t lane, Row* row, const double* z, const double* b, double* out) noexcept nogil
-    cdef void subtract_pending(self, Py_ssize_t lane, double* matrix) noexcept nogil
-    cdef void times_inverse(self, Py_ssize_t lane, double* b, double* out) noexcept nogil
+    cdef void times(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil
+    cdef void times_sparse(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* out) noexcept nogil
+    cdef void less_pending(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* out) noexcept nogil
+    cdef void times_G(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil
+    cdef double* next_v(self, Py_ssize_t lane) noexcept nogil
+    cdef double* next_g(self, Py_ssize_t lane) noexcept nogil
+    cdef void commit(self, Py_ssize_t lane, double weight) noexcept nogil
+    cdef void explicit(self, Py_ssize_t lane, double weight, double factor, double* H) noexcept nogil
+    cdef void subtract_pending(self, Py_ssize_t lane, Py_ssize_t count, double* matrix) noexcept nogil
+    cdef bint changes_matrices(self, Py_ssize_t lane) noexcept nogil
+    cdef void save(self, UndoLog log) noexcept nogil
     cdef void fold(self, Py_ssize_t lane) noexcept nogil
-    cdef void mend(self, Py_ssize_t lane) noexcept nogil
-    cdef double drift(self, Py_ssize_t lane) noexcept nogil
+    cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil
+    cdef void scale_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
+    cdef void shift(self, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b, double by) noexcept nogil
+    cdef void save_shift(self, UndoLog log, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b) noexcept nogil
+    cdef void start(self, Py_ssize_t lane, Py_ssize_t i, double value) noexcept nogil
+    cdef bint raise_anew(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
+    cdef double drift(self, Py_ssize_t lane, const double* g) noexcept nogil
+
+
+cdef void mirror(double* A, Py_ssize_t n) noexcept nogil

@@ -8,11 +8,11 @@ its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ 
 """
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
-from ._losses cimport Loss
 from ._loops cimport scaled_step, square_in
 from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting
+from ._setting cimport Setting
+from ._structures cimport POTENTIAL_RAISED
 
 import numpy as np
 
@@ -20,9 +20,12 @@ import numpy as np
 cdef class Isotropic(Coordinatewise):
     """One step size, from the mean of the squared gradients' sums."""
 
-    cdef double[::1] trace       # tr G_t, one a lane
-    cdef double[::1] trace_now   # the same with the gradient of the round under way
-    cdef double[::1] level       # its mean
+    cdef double[::1] trace       # per lane: tr G_t
+    cdef double[::1] new_trace   # the same with the round under way
+    cdef double[::1] carried     # the same in the round's units, before its gradient
+    cdef double[::1] level       # new_trace / D
+    cdef double[::1] ratio       # per lane: what θ is multiplied with, so that −hθ stays when units grow
+    cdef bint rescales           # it has to be in this round
     cdef double share            # 1 / D
     cdef double[::1] h           # ψ(level)/η
 
@@ -37,14 +40,17 @@ cdef class Isotropic(Coordinatewise):
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
-        self.moves_all = setting.dual and setting.ridge == 0.0 and setting.lasso == 0.0
+        self.moves_all = setting.dual and setting.l2 == 0.0 and setting.l1 == 0.0
         super().__init__(setting, potential, domain, arrays)
         self.trace, self.share = arrays["trace"], 1.0 / setting.D
-        self.trace_now, self.level, self.h = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+        self.new_trace, self.carried, self.level = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+        self.h, self.ratio = np.empty(setting.L), np.empty(setting.L)
 
-    cdef void meet(self, Loss loss) noexcept nogil:
-        Coordinatewise.meet(self, loss)
-        self.in_one = self.plain and not (self.has_units or self.potential.fallible or self.setting.lighter)
+    cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
+        Coordinatewise.bind_loss(self, curvatures, steep)
+        self.fused = (self.plain and curvatures == NULL
+                      and not (self.setting.scaled or self.setting.relative or self.setting.shifted
+                               or self.potential.fallible or self.setting.weights_as_rows))
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
@@ -54,84 +60,105 @@ cdef class Isotropic(Coordinatewise):
         self.potential.steps(&self.level[0], &self.h[0], self.setting.L)
         for l in range(self.setting.L):
             self.es[l] = self.setting.eta[l] * slopes[l] * self.h[l]
-        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, self.span, self.setting.L)
-        self.scatter_all(row)
+        scaled_step(row.z, &self.es[0], self.clock.C, self.cells.xb, self.cells.ub, self.cells.span, self.setting.L)
+        self.cells.scatter_all(row)
 
-    cdef void accumulate(self, Row* row, const double* slopes) noexcept nogil:
+    cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
-        self.take_slopes(slopes)
+        cdef const double* entering = self.entering(slopes)
+        self.slopes = slopes
+        self.take_units(row)
+        if self.scale is not None:
+            square_in(row.z, entering, self.cells.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
-            self.trace_now[l] = self.trace[l]
-        if self.setting.scaled:
-            if self.grew:
-                self.grow(row)
-                self.keep_point(row)
-            square_in(row.z, self.entering, self.Gb, row.n, self.setting.L)
-        for l in range(self.setting.L):
-            self.trace_now[l] += self.entering[l] * self.entering[l] * row.norm2
-            self.level[l] = self.trace_now[l] * self.share
+            self.new_trace[l] += entering[l] * entering[l] * row.norm2
+            self.level[l] = self.new_trace[l] * self.share
+        return 0
 
-    cdef void carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
-        self.trace_now[lane] += grown - self.Gb[e]
-
-    cdef void rest(self, Row* row) noexcept nogil:
+    cdef void take_units(self, Row* row) noexcept nogil:
+        """The trace in the units of this row."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            self.trace_now[l] = self.trace[l]
-        if self.setting.scaled and self.grew:
-            self.grow(row)
-            self.keep_point(row)
-            self.scatter_all(row)
+            self.new_trace[l] = self.trace[l]
+        self.rescales = self.setting.dual and self.scale is not None and self.scale.grew > 0
+        if self.scale is not None and self.scale.grew:
+            self.change_units(row)
         for l in range(self.setting.L):
-            self.trace[l] = self.trace_now[l]
+            self.carried[l] = self.new_trace[l]
 
-    cdef void keep_point(self, Row* row) noexcept nogil:
+    cdef int carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
+        self.new_trace[lane] += grown - self.cells.Gb[e]
+        return 0
+
+    cdef int find_ratios(self) noexcept nogil:
         """h is common, so a unit that grows would move every −hθ: θ makes up for it."""
         cdef Py_ssize_t l
         cdef double level, before, after
-        if not self.setting.dual:
-            return
         for l in range(self.setting.L):
             level = self.trace[l] * self.share
-            self.potential.steps(&level, &before, 1)
-            level = self.trace_now[l] * self.share
-            self.potential.steps(&level, &after, 1)
-            self.scale_sums(l, before / after)
-        self.gather_sums(row)
-
-    cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(self.setting.D):
-            self.theta[i * self.stride + lane] *= ratio
-
-    cdef void gather_sums(self, Row* row) noexcept nogil:
-        if not self.direct:
-            self.gather(row, self.theta, self.tb)
-            self.gather(row, self.u, self.ub)
+            if self.potential.steps(&level, &before, 1) != 0:
+                return POTENTIAL_RAISED
+            level = self.carried[l] * self.share
+            if self.potential.steps(&level, &after, 1) != 0:
+                return POTENTIAL_RAISED
+            self.ratio[l] = before / after
+        return 0
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t j, l
         cdef Py_ssize_t L = self.setting.L
         if self.potential.steps(&self.level[0], &self.h[0], L) != 0:
-            return -1
-        for l in range(L):
-            self.trace[l] = self.trace_now[l]
+            return POTENTIAL_RAISED
+        if self.rescales and self.find_ratios() != 0:
+            return POTENTIAL_RAISED
         if not self.plain:
             for j in range(row.n):
                 for l in range(L):
-                    self.hb[j * L + l] = self.h[l]
+                    self.cells.hb[j * L + l] = self.h[l]
         return 0
+
+    cdef int update(self, Row* row) noexcept nogil:
+        self.keep_trace(row)
+        return Coordinatewise.update(self, row)
+
+    cdef int rest(self, Row* row) noexcept nogil:
+        self.take_units(row)
+        if self.rescales and self.find_ratios() != 0:
+            return POTENTIAL_RAISED
+        self.keep_trace(row)
+        if self.scale is not None and self.scale.grew:
+            self.cells.scatter_all(row)
+        return 0
+
+    cdef void keep_trace(self, Row* row) noexcept nogil:
+        """Nothing can fail any more: the trace of this round, and θ in its units."""
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.trace[l] = self.new_trace[l]
+            if self.rescales:
+                self.scale_sums(l, self.ratio[l])
+        if self.rescales and not self.cells.direct:
+            self.gather_sums(row)
+
+    cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double* theta = self.cells.theta
+        for i in range(self.setting.D):
+            theta[i * self.cells.stride + lane] *= ratio
+
+    cdef void gather_sums(self, Row* row) noexcept nogil:
+        self.cells.gather(row, self.cells.theta, self.cells.tb)
 
     cdef void descend(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         self.lane_slopes()
-        if self.implicit:
+        if self.curvatures != NULL:
             for l in range(self.setting.L):
-                self.averages[l] = self.h[l] * row.norm2
-            self.shorten(&self.averages[0])
+                self.lengths[l] = self.h[l] * row.norm2
+            self.shorten()
         for l in range(self.setting.L):
             self.es[l] *= self.h[l]
-        scaled_step(row.z, &self.es[0], self.clock.C, self.xb, self.ub, self.span, self.setting.L)
+        scaled_step(row.z, &self.es[0], self.clock.C, self.cells.xb, self.cells.ub, self.cells.span, self.setting.L)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i
@@ -146,7 +173,7 @@ cdef class Isotropic(Coordinatewise):
 cdef class IsotropicDual(Isotropic):
     """Dual averaging without domain or penalty, O(nnz) a round: θ and Σ A_s g_s are kept, x is not."""
 
-    cdef double[::1] step        # η h_{t−1}, one a lane
+    cdef double[::1] step        # per lane: η h_{t−1}
     cdef double[::1] A
 
     @classmethod
@@ -170,7 +197,7 @@ cdef class IsotropicDual(Isotropic):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
-        self.dots(row, self.tb, margins)
+        self.cells.dots(row, self.cells.tb, margins)
         for l in range(self.setting.L):
             margins[l] *= -self.step[l]
 
@@ -178,31 +205,42 @@ cdef class IsotropicDual(Isotropic):
         cdef Py_ssize_t j, l
         cdef Py_ssize_t L = self.setting.L
         cdef double g
+        cdef double* theta = self.cells.tb
+        cdef double* u = self.cells.ub
+        self.keep_trace(row)
         self.pass_by()
         for j in range(row.n):
             for l in range(L):
                 g = row.z[j] * self.slopes[l]
-                self.tb[j * L + l] += g
-                if self.ub != NULL:
-                    self.ub[j * L + l] += self.A[l] * g
+                theta[j * L + l] += g
+                if u != NULL:
+                    u[j * L + l] += self.A[l] * g
         for l in range(L):
             self.step[l] = self.lane_rate(l) * self.h[l]
-        self.scatter_all(row)
+        self.cells.scatter_all(row)
         return 0
 
-    cdef void rest(self, Row* row) noexcept nogil:
-        Isotropic.rest(self, row)
+    cdef int rest(self, Row* row) noexcept nogil:
+        if Isotropic.rest(self, row) != 0:
+            return POTENTIAL_RAISED
         self.pass_by()
+        return 0
 
     cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
         """x = −step θ keeps its value, since the step of this round carries the other half; so does A θ − u, the average's sum."""
         cdef Py_ssize_t i, e
+        cdef double* theta = self.cells.theta
+        cdef double* u = self.cells.u
         for i in range(self.setting.D):
-            e = i * self.stride + lane
-            if self.u != NULL:
-                self.u[e] += self.A[lane] * (ratio - 1.0) * self.theta[e]
-            self.theta[e] *= ratio
+            e = i * self.cells.stride + lane
+            if u != NULL:
+                u[e] += self.A[lane] * (ratio - 1.0) * theta[e]
+            theta[e] *= ratio
         self.step[lane] /= ratio
+
+    cdef void gather_sums(self, Row* row) noexcept nogil:
+        Isotropic.gather_sums(self, row)
+        self.cells.gather(row, self.cells.u, self.cells.ub)
 
     cdef void pass_by(self) noexcept nogil:
         """A round passes: the average takes the present point in."""

@@ -262,6 +262,7 @@ cdef class Poisson(PointLoss):
     """exp(m) − ym: the mean is exp(m)."""
 
     def __init__(self):
+        self.log_link = True
         self.steep = True
 
     cdef double curvature(self, double m, double y) noexcept nogil:

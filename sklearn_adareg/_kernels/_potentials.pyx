@@ -4,32 +4,22 @@
 The built-in maps are η times a power; the factor η is a lane's own number and is applied by the structure, so ``steps`` gives
 ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
-from libc.math cimport isfinite, pow
+from libc.math cimport NAN, isfinite, pow
 
-from ._potential_loops cimport (
-    inverse_cube_root_descend,
-    inverse_cube_root_records,
-    inverse_cube_root_steps,
-    inverse_descend,
-    inverse_fourth_root_descend,
-    inverse_fourth_root_records,
-    inverse_fourth_root_steps,
-    inverse_records,
-    inverse_root_descend,
-    inverse_root_records,
-    inverse_root_steps,
-    inverse_steps,
-)
-from ._potential_loops cimport stay_narrow as c_stay_narrow
+from ._power_loops cimport inverse_cube_root_steps, inverse_fourth_root_steps, inverse_root_steps, inverse_steps
+from ._power_loops cimport stay_narrow as c_stay_narrow
 
 
 def stay_narrow(bint wish):
-    """Keep from AVX-512, for tests of the loops that other machines run; what was wished before."""
+    """Do not use AVX-512 in this module's loops, for tests of those that other machines run; what was wished before."""
     return bool(c_stay_narrow(wish))
 
 
 cdef class Potential:
     """h = ψ(λ), elementwise; returns 0, or −1 when ψ could not be had."""
+
+    def __cinit__(self):
+        self.power = NAN
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         return -1
@@ -43,53 +33,44 @@ cdef class Potential:
         return answer
 
 
-cdef class AdaGrad(Potential):
-    """Φ(H) = η² tr H⁻¹, so ψ(λ) = η λ^(−1/2)."""
-
-    def __init__(self):
-        self.descend, self.records = inverse_root_descend, inverse_root_records
-
-    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
-        inverse_root_steps(lam, h, n)
-        return 0
-
-
-cdef class OnlineNewton(Potential):
-    """Φ(H) = −η log det H, so ψ(λ) = η / λ."""
-
-    def __init__(self):
-        self.descend, self.records = inverse_descend, inverse_records
-
-    cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
-        inverse_steps(lam, h, n)
-        return 0
-
-
-cdef class PNorm(Potential):
-    """Φ(H) = (η^(p+1)/p) tr H^(−p), so ψ(λ) = η λ^(−1/(p+1))."""
-
-    def __init__(self, double p):
-        self.p = p
-        if p == 1.0:
-            self.descend, self.records = inverse_root_descend, inverse_root_records
-        elif p == 2.0:
-            self.descend, self.records = inverse_cube_root_descend, inverse_cube_root_records
-        elif p == 3.0:
-            self.descend, self.records = inverse_fourth_root_descend, inverse_fourth_root_records
+cdef class Power(Potential):
+    """ψ(λ) = η λ^(−a), with loops of their own for a = 1, 1/2, 1/3 and 1/4."""
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
-        cdef double power = -1.0 / (self.p + 1.0)
-        if self.p == 1.0:
+        if self.power == 0.5:
             inverse_root_steps(lam, h, n)
-        elif self.p == 2.0:
+        elif self.power == 1.0:
+            inverse_steps(lam, h, n)
+        elif self.power == 1.0 / 3.0:
             inverse_cube_root_steps(lam, h, n)
-        elif self.p == 3.0:
+        elif self.power == 0.25:
             inverse_fourth_root_steps(lam, h, n)
         else:
             for i in range(n):
-                h[i] = pow(lam[i], power)
+                h[i] = pow(lam[i], -self.power)
         return 0
+
+
+cdef class AdaGrad(Power):
+    """Φ(H) = η² tr H⁻¹, so ψ(λ) = η λ^(−1/2)."""
+
+    def __init__(self):
+        self.power = 0.5
+
+
+cdef class OnlineNewton(Power):
+    """Φ(H) = −η log det H, so ψ(λ) = η / λ."""
+
+    def __init__(self):
+        self.power = 1.0
+
+
+cdef class PNorm(Power):
+    """Φ(H) = (η^(p+1)/p) tr H^(−p), so ψ(λ) = η λ^(−1/(p+1))."""
+
+    def __init__(self, double p):
+        self.power = 1.0 / (p + 1.0)
 
 
 cdef class Callback(Potential):

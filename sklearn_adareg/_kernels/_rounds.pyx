@@ -1,16 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """Algorithm 1 of Gupta, Koren & Singer, once, for every loss, potential, structure, domain, update and average.
 
-A round stops without a trace when its loss or its gradient is not finite, or when a piece fails; the rounds before it stand.
+A round is a transaction. It stops without a trace when its loss or its gradient is not finite, or when a piece fails; the
+rounds before it stand.
 """
 from libc.math cimport isfinite, sqrt
 
 from ._loops cimport ask_for
-from ._losses cimport Loss
+from ._methods cimport Method
 from ._rows cimport Row, Rows
-from ._structures cimport Structure
-
-import numpy as np
+from ._structures cimport NOT_FINITE, POTENTIAL_RAISED, Structure
 
 cpdef enum:
     FINISHED, STRAY_COLUMN, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
@@ -29,32 +28,29 @@ cdef class Tally:
     cdef public int status
 
 
-def run_rounds(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
-               Loss loss, Structure structure):
+def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights):
     """Play one round for each row number in ``order``; ``targets`` and ``weights`` go by row number too.
 
     Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did.
     """
     cdef Tally tally = Tally()
-    cdef Py_ssize_t lanes = structure.setting.L
-    cdef double[::1] margins = np.empty(lanes)
-    cdef double[::1] slopes = np.empty(lanes)
-    structure.prepare(rows.widest)
-    structure.meet(loss)
+    method.structure.prepare(rows.widest)
     with nogil:
-        play(rows, order, targets, weights, loss, structure, &margins[0], &slopes[0], tally)
+        play(method, method.structure, rows, order, targets, weights, tally)
     return tally
 
 
-cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
-               Loss loss, Structure structure, double* m, double* slopes, Tally tally) noexcept nogil:
+cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets,
+               const double[::1] weights, Tally tally) noexcept nogil:
     cdef Row[2] pair                 # the row of this round, and the next one, on its way while this one is learnt from
     cdef Row* row
     cdef Py_ssize_t i, k, l
     cdef Py_ssize_t n = order.shape[0]
     cdef Py_ssize_t lanes = structure.setting.L
     cdef bint weighted = weights.shape[0] > 0
-    cdef double value, steepest, squared, reach, weight = 1.0
+    cdef double* margins = &method.margins[0]
+    cdef double* slopes = &method.slopes[0]
+    cdef double value, steepest, squared, weight = 1.0
     cdef int status
     if n > 0:
         rows.fetch(order[0], &pair[0])
@@ -69,50 +65,64 @@ cdef void play(Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targ
         if row.stray:
             tally.status = STRAY_COLUMN
             return
-        structure.clock.strike()
+        structure.clock.begin_round()
 
         # (1) Output x_t; receive f_t.
-        if structure.setting.scaled:
-            structure.normalise(row)
+        if method.scale is not None:
+            method.scale.propose(row)
         structure.enter(row)
-        structure.predict(row, m)
+        structure.predict(row, margins)
         if weighted:
             weight = weights[i]
         structure.round_weight = weight
-        value = structure.suffer(loss, m, &targets[i, 0], weight, slopes)
+        value = method.suffer(&targets[i, 0], weight)
         steepest = 0.0
         for l in range(lanes):
             if weighted:
                 slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
         squared = steepest * row.norm2                  # ‖g_t‖²
-        if not isfinite(value):
-            tally.status = LOSS_OVERFLOW
-            return
-        if not squared < LARGEST:
-            tally.status = GRADIENT_OVERFLOW
-            return
-        reach = structure.reach * structure.clock.C
-        if squared > 0.0 and not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
-            tally.status = STEP_OVERFLOW
-            return
+        tally.status = overflow(value, squared, structure.longest_step * structure.clock.C)
 
-        if steepest == 0.0 and not structure.restless:
-            structure.rest(row)                        # g_t = 0: G, H and x stay
-        elif structure.in_one:
-            structure.learn(row, slopes)               # (2), (3) and (4) in one pass
+        if tally.status != FINISHED:
+            structure.abandon(row)
+            return
+        if structure.fused and steepest != 0.0:
+            structure.learn(row, slopes)                   # (2), (3) and (4) in one pass
         else:
-            structure.accumulate(row, slopes)          # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ
-            status = structure.precondition(row)       # (3) H_t = ψ(P_S G_t)
-            if status == 0:
-                status = structure.update(row)         # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
+            if steepest == 0.0 and not structure.always_steps:
+                status = structure.rest(row)               # g_t = 0: G, H and x stay
+            else:
+                status = structure.accumulate(row, slopes)      # (2) g_t, G_t = G_{t−1} + g_t g_tᵀ
+                if status == 0:
+                    status = structure.precondition(row)        # (3) H_t = ψ(P_S G_t)
+                if status == 0:
+                    status = structure.update(row)              # (4) x_{t+1} = Π(x_t − H_t g_t), or Π(x_1 − H_t Σ g_s)
             if status != 0:
-                tally.status = POTENTIAL_FAILED if status == -1 else PROJECTION_FAILED
+                structure.abandon(row)
+                tally.status = reason(status)
                 return
 
-        if structure.has_units:
-            structure.keep_units(row)
-        structure.clock.keep()
+        if method.in_units:
+            method.commit(row)
+        structure.clock.commit()
         tally.loss += weight * value
         tally.weight += weight
         tally.rounds += 1
+
+
+cdef inline int overflow(double value, double squared, double reach) noexcept nogil:
+    """Whether a loss, a squared gradient, or a step that can go ``reach`` times the gradient far, is too large to go on."""
+    if not isfinite(value):
+        return LOSS_OVERFLOW
+    if not squared < LARGEST:
+        return GRADIENT_OVERFLOW
+    if squared > 0.0 and not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
+        return STEP_OVERFLOW
+    return FINISHED
+
+
+cdef int reason(int status) noexcept nogil:
+    if status == NOT_FINITE:
+        return STEP_OVERFLOW
+    return POTENTIAL_FAILED if status == POTENTIAL_RAISED else PROJECTION_FAILED

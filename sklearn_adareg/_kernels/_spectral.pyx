@@ -22,17 +22,39 @@ from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
 
 from ._domains cimport Domain
-from ._full cimport Full, mirror
+from ._full cimport Full
+from ._inverse cimport mirror
 from ._loops cimport dot
 from ._potentials cimport Potential
 from ._rows cimport Row
-from ._structures cimport Setting
+from ._setting cimport Setting
+from ._structures cimport POTENTIAL_RAISED
 
 import numpy as np
 
 
 cdef class FullSpectral(Full):
     """Any ψ, by the eigenvalues and eigenvectors of G_t."""
+
+    cdef double delta
+    cdef double[:, :, ::1] G
+    cdef double[:, :, ::1] V          # eigenvectors of G_τ, one per row
+    cdef double[:, ::1] eigenvalues   # and their eigenvalues
+    cdef double[:, ::1] h             # ψ of those
+    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
+    cdef double[::1] s                # at least its largest eigenvalue
+    cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
+    cdef double[::1] refreshes
+    # of the round under way
+    cdef int[::1] renewed            # per lane: whether the basis below replaces that of G_τ
+    cdef double[:, :, ::1] new_V
+    cdef double[:, ::1] new_eigenvalues
+    cdef double[:, ::1] new_h
+    cdef double[::1] new_s
+    cdef double[:, ::1] whitened      # G_τ^(−1/2) g in the basis
+    cdef double[::1] along
+    cdef double[::1] work
+    cdef int[::1] iwork
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
@@ -54,16 +76,121 @@ cdef class FullSpectral(Full):
         if self.delta > 0.0:
             self.V, self.W, self.s = arrays["V"], arrays["W"], arrays["s"]
             self.eigenvalues, self.h = arrays["eigenvalues"], arrays["h"]
-        else:
-            self.V = np.empty((L, D, D))
-            self.eigenvalues, self.h = np.empty((L, D)), np.empty((L, D))
-        self.may_fail = potential.fallible or not self.free
-        if self.may_fail:
-            self.before = np.empty((3, L, D, D))
-            self.before_values = np.empty((3, L, D))
-        self.along, self.whitened = np.empty(D), np.empty(D)
+        self.renewed = np.zeros(L, dtype=np.intc)
+        self.new_V, self.new_eigenvalues, self.new_h = np.empty((L, D, D)), np.empty((L, D)), np.empty((L, D))
+        self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, D)), np.empty(D)
         self.work = np.empty(1 + 6 * D + 2 * D ** 2)
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
+
+    # ---- the verbs of a round -----------------------------------------------------------------------------------
+
+    cdef int precondition(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.renewed[l] = not self.still_serves(l)
+            if self.renewed[l]:
+                if self.decompose(l, &self.g[l, 0]) != 0:
+                    return POTENTIAL_RAISED
+            self.times_H(l, &self.sums[l, 0], not (self.renewed[l] or self.setting.dual))
+        return 0
+
+    cdef void commit(self) noexcept nogil:
+        cdef int D = <int> self.setting.D
+        cdef int inc = 1
+        cdef double one = 1.0
+        cdef Py_ssize_t l
+        cdef size_t row = D * sizeof(double)
+        for l in range(self.setting.L):
+            dsyr("U", &D, &one, &self.g[l, 0], &inc, &self.G[l, 0, 0], &D)
+            self.refreshes[l] += self.renewed[l]
+            if self.delta == 0.0:
+                continue
+            if self.renewed[l]:
+                memcpy(&self.V[l, 0, 0], &self.new_V[l, 0, 0], D * row)
+                memcpy(&self.eigenvalues[l, 0], &self.new_eigenvalues[l, 0], row)
+                memcpy(&self.h[l, 0], &self.new_h[l, 0], row)
+                memset(&self.W[l, 0, 0], 0, D * row)
+                self.s[l] = self.stale[l] = 0.0
+            else:
+                dsyr("U", &D, &one, &self.whitened[l, 0], &inc, &self.W[l, 0, 0], &D)
+                self.s[l] = self.new_s[l]
+
+    cdef bint still_serves(self, Py_ssize_t lane) noexcept nogil:
+        """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg in ``along``."""
+        cdef int D = <int> self.setting.D
+        cdef int inc = 1, info = 0
+        cdef double one = 1.0, zero = 0.0, minus = -1.0
+        cdef double* b = &self.whitened[lane, 0]
+        cdef Py_ssize_t i, j
+        if self.delta == 0.0 or self.stale[lane] != 0.0:
+            return False
+        dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.g[lane, 0], &inc, &zero, &self.along[0], &inc)
+        for i in range(D):
+            b[i] = self.along[i] / sqrt(self.eigenvalues[lane, i])
+        self.new_s[lane] = self.s[lane] + dot(b, b, D)
+        if self.new_s[lane] <= self.delta:
+            return True
+        for j in range(D):
+            for i in range(j + 1):
+                self.work[j * D + i] = -self.W[lane, j, i]
+            self.work[j * D + j] += 0.5 * self.delta
+        dsyr("U", &D, &minus, b, &inc, &self.work[0], &D)
+        dpotrf("U", &D, &self.work[0], &D, &info)
+        self.new_s[lane] = 0.5 * self.delta
+        return info == 0
+
+    cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil:
+        """The eigenbasis of G + g gᵀ (of G itself without g), and ψ of the eigenvalues, none of which is below ε."""
+        cdef int D = <int> self.setting.D
+        cdef int info = 0, inc = 1
+        cdef int lwork = <int> self.work.shape[0]
+        cdef int liwork = <int> self.iwork.shape[0]
+        cdef double one = 1.0
+        cdef Py_ssize_t i
+        memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.setting.D * self.setting.D * sizeof(double))
+        if g != NULL:
+            dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
+        dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork, &self.iwork[0],
+               &liwork, &info)
+        if info != 0:
+            return POTENTIAL_RAISED
+        for i in range(D):
+            self.new_eigenvalues[lane, i] = fmax(self.new_eigenvalues[lane, i], self.setting.epsilon)
+        return self.potential.steps(&self.new_eigenvalues[lane, 0], &self.new_h[lane, 0], D)
+
+    cdef void times_H(self, Py_ssize_t lane, const double* b, bint rotated) noexcept nogil:
+        """``move`` = H_t b; ``along`` is Vᵀb already where it is ``rotated``."""
+        cdef int D = <int> self.setting.D
+        cdef int inc = 1
+        cdef double one = 1.0, zero = 0.0
+        cdef double* V = &self.new_V[lane, 0, 0] if self.renewed[lane] else &self.V[lane, 0, 0]
+        cdef double* h = &self.new_h[lane, 0] if self.renewed[lane] else &self.h[lane, 0]
+        cdef Py_ssize_t i
+        if not rotated:
+            dgemv("T", &D, &D, &one, V, &D, <double*> b, &inc, &zero, &self.along[0], &inc)
+        for i in range(D):
+            self.along[i] *= self.setting.eta[lane] * h[i]
+        dgemv("N", &D, &D, &one, V, &D, &self.along[0], &inc, &zero, &self.move[lane, 0], &inc)
+
+    cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
+        cdef int D = <int> self.setting.D
+        cdef double one = 1.0, zero = 0.0
+        cdef double* V = &self.new_V[lane, 0, 0] if self.renewed[lane] else &self.V[lane, 0, 0]
+        cdef double* h = &self.new_h[lane, 0] if self.renewed[lane] else &self.h[lane, 0]
+        cdef Py_ssize_t i, j
+        cdef double root
+        for j in range(D):
+            root = sqrt(self.setting.eta[lane] * h[j])
+            for i in range(D):
+                self.work[j * D + i] = root * V[j * D + i]
+        dsyrk("U", "N", &D, &D, &one, &self.work[0], &D, &zero, &self.H[0, 0], &D)
+        mirror(&self.H[0, 0], D)
+
+    # ---- units --------------------------------------------------------------------------------------------------
+
+    cdef void save_matrices(self) noexcept nogil:
+        self.undo.save(&self.G[0, 0, 0], self.setting.L * self.setting.D * self.setting.D)
+        self.undo.save(&self.stale[0], self.setting.L)
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         cdef Py_ssize_t j
@@ -74,132 +201,17 @@ cdef class FullSpectral(Full):
         self.G[lane, i, i] += self.setting.epsilon * (1.0 - 1.0 / (growth * growth))
         self.stale[lane] = 1.0
 
-    cdef void reset_sums(self, Py_ssize_t lane) noexcept nogil:
+    cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil:
+        """θ = H⁻¹(x_1 − x), in the basis of the G just carried over; the next round decomposes it anew, with its gradient."""
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
-        memset(&self.g[lane, 0], 0, D * sizeof(double))
-        if self.decompose(lane) != 0:
-            return
+        if self.decompose(lane, NULL) != 0:
+            return POTENTIAL_RAISED
+        self.renewed[lane] = True
         for i in range(D):
-            self.sums[lane, i] = (self.begun(i) - self.x[lane * D + i]) / self.factor[lane]
-            self.h[lane, i] = 1.0 / (self.h[lane, i] * self.setting.eta[lane] * self.setting.eta[lane])
-        self.rotated = False
-        self.times_H(lane)
+            self.goal[lane, i] = (self.begun(i) - self.x[lane * D + i]) / self.rho[lane]
+            self.new_h[lane, i] = 1.0 / (self.new_h[lane, i] * self.setting.eta[lane] * self.setting.eta[lane])
+        self.times_H(lane, &self.goal[lane, 0], False)
         self.stale[lane] = 1.0
         memcpy(self.theta + lane * D, &self.move[lane, 0], D * sizeof(double))
-
-    cdef int precondition(self, Row* row) noexcept nogil:
-        cdef int D = <int> self.setting.D
-        cdef int inc = 1
-        cdef double one = 1.0
-        cdef Py_ssize_t l
-        if self.may_fail:
-            self.remember()
-        for l in range(self.setting.L):
-            dsyr("U", &D, &one, &self.g[l, 0], &inc, &self.G[l, 0, 0], &D)
-            self.rotated = self.still_serves(l)
-            if not self.rotated and self.decompose(l) != 0:
-                self.take_back()
-                return -1
-            self.times_H(l)
         return 0
-
-    cdef bint still_serves(self, Py_ssize_t lane) noexcept nogil:
-        """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why."""
-        cdef int D = <int> self.setting.D
-        cdef int inc = 1, info = 0
-        cdef double one = 1.0, zero = 0.0
-        cdef Py_ssize_t i, j
-        if self.delta == 0.0 or self.stale[lane] != 0.0:
-            return False
-        dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.g[lane, 0], &inc, &zero, &self.along[0], &inc)
-        for i in range(D):
-            self.whitened[i] = self.along[i] / sqrt(self.eigenvalues[lane, i])
-        dsyr("U", &D, &one, &self.whitened[0], &inc, &self.W[lane, 0, 0], &D)
-        self.s[lane] += dot(&self.whitened[0], &self.whitened[0], D)
-        if self.s[lane] <= self.delta:
-            return True
-        for j in range(D):
-            for i in range(j + 1):
-                self.work[j * D + i] = -self.W[lane, j, i]
-            self.work[j * D + j] += 0.5 * self.delta
-        dpotrf("U", &D, &self.work[0], &D, &info)
-        if info == 0:
-            self.s[lane] = 0.5 * self.delta
-        return info == 0
-
-    cdef int decompose(self, Py_ssize_t lane) noexcept nogil:
-        """The eigenbasis of G_t, and ψ of the eigenvalues, none of which is below ε."""
-        cdef int D = <int> self.setting.D
-        cdef int info = 0
-        cdef int lwork = <int> self.work.shape[0]
-        cdef int liwork = <int> self.iwork.shape[0]
-        cdef Py_ssize_t i
-        cdef size_t size = self.setting.D * self.setting.D * sizeof(double)
-        memcpy(&self.V[lane, 0, 0], &self.G[lane, 0, 0], size)
-        dsyevd("V", "U", &D, &self.V[lane, 0, 0], &D, &self.eigenvalues[lane, 0], &self.work[0], &lwork, &self.iwork[0],
-               &liwork, &info)
-        if info != 0:
-            return -1
-        for i in range(D):
-            self.eigenvalues[lane, i] = fmax(self.eigenvalues[lane, i], self.setting.epsilon)
-        if self.potential.steps(&self.eigenvalues[lane, 0], &self.h[lane, 0], D) != 0:
-            return -1
-        if self.delta > 0.0:
-            memset(&self.W[lane, 0, 0], 0, size)
-            self.s[lane] = 0.0
-        self.stale[lane] = 0.0
-        self.refreshes[lane] += 1.0
-        return 0
-
-    cdef void times_H(self, Py_ssize_t lane) noexcept nogil:
-        cdef int D = <int> self.setting.D
-        cdef int inc = 1
-        cdef double one = 1.0, zero = 0.0
-        cdef Py_ssize_t i
-        if self.setting.dual or not self.rotated:            # else Vᵀg is there already
-            dgemv("T", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.sums[lane, 0], &inc, &zero, &self.along[0], &inc)
-        for i in range(D):
-            self.along[i] *= self.setting.eta[lane] * self.h[lane, i]
-        dgemv("N", &D, &D, &one, &self.V[lane, 0, 0], &D, &self.along[0], &inc, &zero, &self.move[lane, 0], &inc)
-
-    cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
-        cdef int D = <int> self.setting.D
-        cdef double one = 1.0, zero = 0.0
-        cdef Py_ssize_t i, j
-        cdef double root
-        for j in range(D):
-            root = sqrt(self.setting.eta[lane] * self.h[lane, j])
-            for i in range(D):
-                self.work[j * D + i] = root * self.V[lane, j, i]
-        dsyrk("U", "N", &D, &D, &one, &self.work[0], &D, &zero, &self.H[0, 0], &D)
-        mirror(&self.H[0, 0], D)
-
-    cdef void remember(self) noexcept nogil:
-        """What a round that fails goes back to."""
-        cdef size_t size = self.setting.L * self.setting.D * self.setting.D * sizeof(double)
-        cdef Py_ssize_t l
-        memcpy(&self.before[0, 0, 0, 0], &self.G[0, 0, 0], size)
-        if self.delta > 0.0:
-            memcpy(&self.before[1, 0, 0, 0], &self.V[0, 0, 0], size)
-            memcpy(&self.before[2, 0, 0, 0], &self.W[0, 0, 0], size)
-            for l in range(self.setting.L):
-                self.before_values[2, l, 0] = self.s[l]
-            size //= self.setting.D
-            memcpy(&self.before_values[0, 0, 0], &self.eigenvalues[0, 0], size)
-            memcpy(&self.before_values[1, 0, 0], &self.h[0, 0], size)
-
-    cdef void take_back(self) noexcept nogil:
-        cdef size_t size = self.setting.L * self.setting.D * self.setting.D * sizeof(double)
-        cdef Py_ssize_t l
-        if not self.may_fail:
-            return
-        memcpy(&self.G[0, 0, 0], &self.before[0, 0, 0, 0], size)
-        if self.delta > 0.0:
-            memcpy(&self.V[0, 0, 0], &self.before[1, 0, 0, 0], size)
-            memcpy(&self.W[0, 0, 0], &self.before[2, 0, 0, 0], size)
-            for l in range(self.setting.L):
-                self.s[l] = self.before_values[2, l, 0]
-            size //= self.setting.D
-            memcpy(&self.eigenvalues[0, 0], &self.before_values[0, 0, 0], size)
-            memcpy(&self.h[0, 0], &self.before_values[1, 0, 0], size)

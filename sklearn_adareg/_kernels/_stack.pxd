@@ -1,21 +1,21 @@
-from ._losses cimport Loss
+from ._methods cimport Method
+from ._objective cimport Objective
 
 
-cdef class Stack:
-    cdef readonly Py_ssize_t K, R, width      # weight vectors, step sizes, margins that are combined
-    cdef readonly bint joint
-    cdef public bint learning                 # first sight: later margins are no longer progressive
+cdef class Stack(Method):
+    cdef readonly Py_ssize_t width            # margins that are combined
+    cdef Objective combined                   # the loss at the combined margins
     cdef double[:, ::1] v
     cdef double[:, :, ::1] S
     cdef double[:, ::1] new_v
     cdef double[:, :, ::1] new_S
-    cdef double[:, ::1] f                     # (K, width): averages of the step sizes, then last iterates
+    cdef double[:, ::1] f                     # (K, width): margins of the averages, then of the last iterates
     cdef double[::1] M                        # (K,) the combined margins
-    cdef double[::1] slopes
-    cdef double[::1] curvatures
+    cdef double[::1] M_slopes
+    cdef double[::1] M_curvatures
     cdef double[::1] gradient
     cdef double[::1] center
+    cdef double[::1] average_margins
 
-    cdef void combine(self, const double* averages, const double* lasts) noexcept nogil
-    cdef void learn(self, Py_ssize_t which, double t, double weight, const double* target) noexcept nogil
-    cdef void keep(self) noexcept nogil
+    cdef void combine(self) noexcept nogil
+    cdef void learn(self, Py_ssize_t which, double weight, const double* target) noexcept nogil

@@ -14,86 +14,138 @@ from libc.math cimport fmax
 from libc.string cimport memcpy
 
 from ._loops cimport fade_in, small_solve
+from ._losses cimport Loss
+from ._methods cimport Method
+from ._objective cimport Objective
+from ._rows cimport Row
+from ._setting cimport Setting
+from ._structures cimport Structure
+from ._units cimport Residuals
 
 import numpy as np
 
 cdef double PRIOR = 10.0
 
 
-cdef class Stack:
+cdef class Stack(Method):
     """Combines R step sizes of K weight vectors; one v for all of them when they learn jointly, else one each."""
 
-    @staticmethod
-    def allocate(Py_ssize_t K, Py_ssize_t R, bint joint, bint averaging):
-        width = 2 * R if averaging else R
-        stacks = 1 if joint else K
-        v = np.zeros((stacks, width))
-        v[:, 0] = 1.0
-        return {"stack_v": v, "stack_S": np.zeros((stacks, width, width))}
+    @classmethod
+    def allocate(cls, structure, Setting setting, bint sparse):
+        arrays = super().allocate(structure, setting, sparse)
+        width = 2 * setting.R if setting.averaging else setting.R
+        stacks = 1 if setting.joint else setting.K
+        arrays["stack_v"], arrays["stack_S"] = np.zeros((stacks, width)), np.zeros((stacks, width, width))
+        arrays["stack_v"][:, 0] = 1.0
+        if setting.relative:
+            arrays["stack_residuals"] = np.zeros(setting.K)
+        return arrays
 
-    def __init__(self, Py_ssize_t K, Py_ssize_t R, bint joint, dict arrays):
-        self.K, self.R, self.joint = K, R, joint
+    def __init__(self, Structure structure):
+        super().__init__(structure)
+        cdef Residuals residuals = None
+        arrays, K = self.arrays, self.setting.K
         self.v, self.S = arrays["stack_v"], arrays["stack_S"]
         self.width = self.v.shape[1]
         self.new_v, self.new_S = np.array(self.v), np.array(self.S)
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
-        self.slopes, self.curvatures = np.empty(K), np.empty(K)
+        self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
-        self.learning = True
+        if self.setting.relative:
+            residuals = Residuals(arrays["stack_residuals"], arrays["weight"])
+        self.combined = Objective(K, K, residuals, self.offsets)
+        self.in_units = True                 # v has to be committed too
+        self.average_margins = np.zeros(self.setting.L)
+        if self.setting.averaging:
+            structure.average_margins = &self.average_margins[0]
 
-    cdef void combine(self, const double* averages, const double* lasts) noexcept nogil:
+    def bind_loss(self, Loss loss):
+        super().bind_loss(loss)
+        self.combined.loss = loss
+
+    def published(self):
+        """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""
+        parts = [self.structure.last_iterate()]
+        if self.setting.averaging:
+            parts.insert(0, self.structure.average())
+        candidates = np.concatenate([part.reshape(self.setting.R, self.setting.K, -1) for part in parts])
+        v = np.broadcast_to(np.asarray(self.v), (self.setting.K, self.width))
+        return self.with_offsets(np.einsum("kw,wkd->kd", v, candidates))
+
+    cdef double suffer(self, const double* target, double weight) noexcept nogil:
+        """The combined margin predicts, and each lane learns from the loss at its own."""
+        cdef Py_ssize_t k
+        cdef Py_ssize_t K = self.setting.K
+        cdef double value, rho
+        self.combine()
+        if self.offsets is not None:
+            self.offsets.propose(self.combined.loss, target)
+        value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
+        if self.first_sight:                 # later margins are no longer progressive
+            self.combined.find_curvatures(&self.M[0], target, &self.M_curvatures[0])
+            if self.combined.residuals is not None:
+                for k in range(K):           # the margins themselves are in raw units
+                    rho = self.combined.residuals.rho[k]
+                    self.M_slopes[k] /= rho
+                    self.M_curvatures[k] /= rho * rho
+            for k in range(1 if self.setting.joint else K):
+                self.learn(k, weight, target)
+        self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
+        if self.structure.curvatures != NULL:
+            self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
+        return value
+
+    cdef void combine(self) noexcept nogil:
         """f and M from the margins of all lanes, lane r·K + k."""
         cdef Py_ssize_t k, r, a
-        cdef Py_ssize_t both = self.width - self.R
-        for k in range(self.K):
-            for r in range(self.R):
-                if both:
-                    self.f[k, r] = averages[r * self.K + k]
-                self.f[k, both + r] = lasts[r * self.K + k]
+        cdef Py_ssize_t K = self.setting.K
+        cdef Py_ssize_t R = self.setting.R
+        cdef Py_ssize_t averages = self.width - R
+        for k in range(K):
+            for r in range(R):
+                if averages:
+                    self.f[k, r] = self.average_margins[r * K + k]
+                self.f[k, averages + r] = self.margins[r * K + k]
             self.M[k] = 0.0
             for a in range(self.width):
-                self.M[k] += self.v[0 if self.joint else k, a] * self.f[k, a]
+                self.M[k] += self.v[0 if self.setting.joint else k, a] * self.f[k, a]
 
-    cdef void learn(self, Py_ssize_t which, double t, double weight, const double* target) noexcept nogil:
-        """A Newton step of one v, from the slopes and curvatures at M; kept when the round stands."""
+    cdef void learn(self, Py_ssize_t which, double weight, const double* target) noexcept nogil:
+        """A Newton step of one v, from the slopes and curvatures at M; committed when the round stands."""
         cdef Py_ssize_t a, b, k
         cdef Py_ssize_t width = self.width
+        cdef Py_ssize_t K = self.setting.K
+        cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double h, excess
-        if self.joint and self.K > 1:            # softmax: slopes are p minus the indicator
+        if self.setting.joint and K > 1:         # softmax: slopes are p minus the indicator
             fade_in(&self.S[which, 0, 0], fade, 0.0, &self.f[which, 0], &self.new_S[which, 0, 0], width)
             for a in range(width):
                 self.gradient[a], self.center[a] = 0.0, 0.0
-                for k in range(self.K):
-                    self.gradient[a] += self.slopes[k] * self.f[k, a]
-                    self.center[a] += (self.slopes[k] + (k == <Py_ssize_t> target[0])) * self.f[k, a]
-            excess = weight * fmax(0.0, -2.0 * self.slopes[<Py_ssize_t> target[0]] - 1.0)
+                for k in range(K):
+                    self.gradient[a] += self.M_slopes[k] * self.f[k, a]
+                    self.center[a] += (self.M_slopes[k] + (k == <Py_ssize_t> target[0])) * self.f[k, a]
+            excess = weight * fmax(0.0, -2.0 * self.M_slopes[<Py_ssize_t> target[0]] - 1.0)
             for a in range(width):
                 for b in range(width):
-                    for k in range(self.K):
-                        h = weight * (self.slopes[k] + (k == <Py_ssize_t> target[0]))
+                    for k in range(K):
+                        h = weight * (self.M_slopes[k] + (k == <Py_ssize_t> target[0]))
                         self.new_S[which, a, b] += h * (self.f[k, a] - self.center[a]) * (self.f[k, b] - self.center[b])
                     self.new_S[which, a, b] += excess * self.gradient[a] * self.gradient[b]
         else:
-            h = weight * fmax(self.curvatures[which], self.slopes[which] * self.slopes[which])
+            h = weight * fmax(self.M_curvatures[which], self.M_slopes[which] * self.M_slopes[which])
             fade_in(&self.S[which, 0, 0], fade, h, &self.f[which, 0], &self.new_S[which, 0, 0], width)
             for a in range(width):
-                self.gradient[a] = self.slopes[which] * self.f[which, a]
+                self.gradient[a] = self.M_slopes[which] * self.f[which, a]
         for a in range(width):
             self.gradient[a] *= weight
         small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
         for a in range(width):
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
 
-    cdef void keep(self) noexcept nogil:
-        if not self.learning:
-            return
-        memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
-        memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
-
-    def published(self, averages, lasts):
-        """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""
-        parts = [lasts] if self.width == self.R else [averages, lasts]
-        candidates = np.concatenate([part.reshape(self.R, self.K, -1) for part in parts])
-        v = np.broadcast_to(np.asarray(self.v), (self.K, self.width))
-        return np.einsum("kw,wkd->kd", v, candidates)
+    cdef void commit(self, Row* row) noexcept nogil:
+        Method.commit(self, row)
+        self.combined.commit()
+        if self.first_sight:
+            memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
+            memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential
 from sklearn_adareg._checks import check_finite
-from sklearn_adareg._kernels import _losses, _potentials
+from sklearn_adareg._kernels import _diag, _losses, _potentials
 
 PLAIN = {"scaling": None, "eta": 0.5, "epsilon": 0.1, "max_iter": 1, "tol": None, "shuffle": False}
 
@@ -22,9 +22,9 @@ def rows(d, n=60, seed=0, zeros=0.3):
 
 @pytest.fixture
 def narrow():
-    before = _potentials.stay_narrow(True)
+    before = _diag.stay_narrow(True)
     yield
-    _potentials.stay_narrow(before)
+    _diag.stay_narrow(before)
 
 
 # --- loops for other machines ---------------------------------------------------------------------
@@ -44,7 +44,7 @@ def powers():
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 8, 11, 1104])
 def test_steps_are_powers_to_the_last_places(count, narrow):
     for wide in (False, True):
-        _potentials.stay_narrow(not wide)
+        _diag.stay_narrow(not wide)
         for potential, power in powers():
             normal = EIGENVALUES > 1e-290 if power == -1.0 else EIGENVALUES > 2.3e-308
             lam = np.ascontiguousarray(EIGENVALUES[normal][:count])
@@ -63,7 +63,7 @@ def test_wide_and_narrow_vectors_learn_the_same(d, narrow):
         for params in (PLAIN, {"max_iter": 1, "shuffle": False, "structure": "diag"}):
             pair = []
             for stay in (True, False):
-                _potentials.stay_narrow(stay)
+                _diag.stay_narrow(stay)
                 pair.append(
                     AdaRegClassifier("adagrad", **{"structure": "diag", **params}).fit(kind(X), y)
                 )

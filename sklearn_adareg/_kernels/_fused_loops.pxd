@@ -1,13 +1,12 @@
-# The loops of _potential_loops.h, as Cython sees them.
-from ._potentials cimport descend_loop, records_loop
+# The loops of _fused_loops.h, as Cython sees them: whole diagonal rounds with a power ψ inlined.
+ctypedef void (*descend_loop)(const double* z, const double* s, const double* es, double C, double* G, double* x,
+                              double* u, Py_ssize_t n, Py_ssize_t L) noexcept nogil
+ctypedef void (*records_loop)(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
+                              const double* s, const double* es, double C, double* v, double* h, Py_ssize_t n,
+                              Py_ssize_t L) noexcept nogil
 
-cdef extern from "_potential_loops.h" nogil:
+cdef extern from "_fused_loops.h" nogil:
     bint stay_narrow "adareg_stay_narrow"(bint wish)
-
-    void inverse_root_steps "adareg_inverse_root_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_steps "adareg_inverse_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_cube_root_steps "adareg_inverse_cube_root_steps"(const double* lam, double* h, Py_ssize_t n)
-    void inverse_fourth_root_steps "adareg_inverse_fourth_root_steps"(const double* lam, double* h, Py_ssize_t n)
 
     descend_loop inverse_root_descend "adareg_inverse_root_descend"
     descend_loop inverse_descend "adareg_inverse_descend"

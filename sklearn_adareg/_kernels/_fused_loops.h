@@ -1,10 +1,9 @@
 /* The loops of a diagonal round: a potential's ψ is inlined into them by ADAREG_LOOPS, so that accumulate, precondition, step and
    average are one pass over the coordinates. */
-#ifndef ADAREG_POTENTIAL_LOOPS_H
-#define ADAREG_POTENTIAL_LOOPS_H
+#ifndef ADAREG_FUSED_LOOPS_H
+#define ADAREG_FUSED_LOOPS_H
 
-#include "_loops.h"
-#include "_loops_avx512.h"
+#include "_power_loops.h"
 
 #define ADAREG_BLOCK 128 /* numbers of many lanes that are worked on at a time */
 
@@ -51,17 +50,10 @@ ADAREG_INLINE void adareg_scatter_one(double *x, double *G, double *u, ptrdiff_t
     }
 }
 
-/* For a ψ/η given as an expression in v, three loops over numbers that lie in a row: NAME_steps is h = ψ(λ)/η; NAME_flat and
+/* For a ψ/η given as an expression in v, loops over numbers that lie in a row: NAME_flat and
    NAME_single are G += g², x −= η ψ(G) g, u −= C η ψ(G) g, with g and eg = η g as arrays, or with g = s z for one lane; NAME_land is
    how far that goes: v += g², δ = η ψ(v) g. */
 #define ADAREG_LOOPS(NAME, PSI)                                                                                        \
-    ADAREG_CLONES static void adareg_##NAME##_steps(const double *lam, double *h, ptrdiff_t n)                         \
-    {                                                                                                                  \
-        for (ptrdiff_t i = 0; i < n; i++) {                                                                            \
-            const double v = lam[i];                                                                                   \
-            h[i] = PSI;                                                                                                \
-        }                                                                                                              \
-    }                                                                                                                  \
     ADAREG_CLONES static void adareg_##NAME##_flat(adareg_in g, adareg_in eg, double C, adareg_out G, adareg_out x,    \
                                                    adareg_out u, ptrdiff_t n)                                          \
     {                                                                                                                  \
@@ -144,37 +136,10 @@ ADAREG_INLINE void adareg_scatter_one(double *x, double *G, double *u, ptrdiff_t
             adareg_scatter_of(x, G, u, stride, index, z, es, C, v, h, n, L);                                           \
     }
 
-/* 1/√v to a few units in the last place without the divider, which would take most of a round: a guess from the exponent's bits, then four
-   Newton steps, each of which doubles the digits. v is finite and at least ε > 0. */
-ADAREG_INLINE double adareg_inverse_sqrt(double v)
-{
-    uint64_t bits;
-    double y;
-    memcpy(&bits, &v, sizeof bits);
-    bits = UINT64_C(0x5FE6EB50C7B537A9) - (bits >> 1);
-    memcpy(&y, &bits, sizeof y);
-    const double half = 0.5 * v;
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    y = y * (1.5 - half * y * y);
-    return y * (1.5 - half * y * y);
-}
-
 ADAREG_LOOPS(inverse_root_narrow, adareg_inverse_sqrt(v))
 ADAREG_LOOPS(inverse, 1.0 / v)
 ADAREG_LOOPS(inverse_cube_root, 1.0 / cbrt(v))
 ADAREG_LOOPS(inverse_fourth_root, 1.0 / sqrt(sqrt(v)))
-
-ADAREG_UNUSED static void adareg_inverse_root_steps(const double *lam, double *h, ptrdiff_t n)
-{
-    if (n < 4) /* too few to keep the divider busy, and it answers sooner */
-        for (ptrdiff_t i = 0; i < n; i++)
-            h[i] = 1.0 / sqrt(lam[i]);
-    else if (ADAREG_WIDE)
-        adareg_inverse_root_steps_512(lam, h, n);
-    else
-        adareg_inverse_root_narrow_steps(lam, h, n);
-}
 
 ADAREG_UNUSED static void adareg_inverse_root_flat(const double *g, const double *eg, double C, double *G, double *x, double *u,
                                                    ptrdiff_t n)

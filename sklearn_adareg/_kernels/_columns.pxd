@@ -1,0 +1,30 @@
+cimport cython
+
+ctypedef struct Column:
+    double seen          # rows in which the feature was not zero
+    double center        # what it is measured from
+    double first         # Σ (z − center)
+    double second        # Σ (z − center)²
+    double biggest       # max |z − center|
+    double ridge         # the square that its ridge stands for; 0: it is in no matrix yet
+    double factor        # a power of 2 that all values are multiplied with, so that their squares are numbers; 0: not seen
+    double spare         # a record is a cache line
+
+
+@cython.final
+cdef class Columns:
+    cdef Column* columns
+    cdef Column* old                 # columns as they were before the round under way changed them
+    cdef Py_ssize_t* which           # and whose they are
+    cdef Py_ssize_t changed, room
+    cdef object owner
+
+    cdef void make_room(self, Py_ssize_t most) except *
+    cdef void undo(self) noexcept nogil
+
+    cdef inline Column* change(self, Py_ssize_t i) noexcept nogil:
+        """Column i, to be written to."""
+        self.old[self.changed] = self.columns[i]
+        self.which[self.changed] = i
+        self.changed += 1
+        return &self.columns[i]

@@ -1,0 +1,22 @@
+from ._losses cimport Loss
+from ._objective cimport Objective
+from ._rows cimport Row
+from ._setting cimport Clock, Setting
+from ._structures cimport Structure
+from ._units cimport FeatureScale, Offsets
+
+
+cdef class Method:
+    cdef readonly Setting setting
+    cdef readonly Structure structure
+    cdef readonly Objective objective     # of the lanes
+    cdef readonly dict arrays
+    cdef readonly Clock clock
+    cdef FeatureScale scale               # None: features in raw units
+    cdef Offsets offsets                  # None: margins start from 0
+    cdef bint in_units                    # any of them, or residuals, have to be committed
+    cdef public bint first_sight          # the rows to come have not been seen before
+    cdef double[::1] margins, slopes, curvatures
+
+    cdef double suffer(self, const double* target, double weight) noexcept nogil
+    cdef void commit(self, Row* row) noexcept nogil

@@ -1,0 +1,76 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""How a row is turned into a loss and into slopes for the lanes, and what of the state is published.
+
+``Method`` is Algorithm 1: each lane predicts for itself. With the structure of ``_newton`` it takes Newton steps; ``_stack`` combines
+several step sizes.
+"""
+from ._losses cimport Loss
+from ._objective cimport Objective
+from ._rows cimport Row
+from ._setting cimport Setting
+from ._structures cimport Structure
+from ._units cimport FeatureScale, Offsets, Residuals
+
+import numpy as np
+
+
+cdef class Method:
+    """A structure and the loss that its lanes see, bound to the arrays of one state."""
+
+    @classmethod
+    def allocate(cls, structure, Setting setting, bint sparse):
+        """The arrays of a new state of this structure."""
+        arrays = structure.allocate(setting, sparse)
+        arrays.update(Offsets.allocate(setting))
+        if setting.relative:
+            arrays.update(Residuals.allocate(setting.L))
+        return arrays
+
+    def __init__(self, Structure structure):
+        cdef Setting setting = structure.setting
+        cdef Residuals residuals = None
+        arrays = structure.arrays
+        self.setting, self.structure, self.arrays = setting, structure, arrays
+        self.clock, self.scale = structure.clock, structure.scale
+        self.offsets = Offsets(arrays) if setting.shifted else None
+        if setting.relative:
+            residuals = Residuals(arrays["residuals"], arrays["weight"])
+            structure.rho = residuals.rho
+        self.objective = Objective(setting.L, setting.K, residuals, self.offsets)
+        self.in_units = setting.scaled or not self.objective.plain
+        self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
+        self.first_sight = True
+
+    def bind_loss(self, Loss loss):
+        """The loss of the rounds to come."""
+        self.objective.loss = loss
+        wanted = self.structure.wants_curvatures(loss.steep)
+        self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
+
+    def published(self):
+        """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""
+        averaging = self.setting.averaging
+        return self.with_offsets(self.structure.average() if averaging else self.structure.last_iterate())
+
+    def with_offsets(self, weights):
+        """Weights in raw units, with the offset in the intercept."""
+        weights = self.structure.in_raw_units(weights)
+        if self.setting.shifted:
+            weights[:, self.setting.d] += self.arrays["offset"]
+        return weights
+
+    cdef double suffer(self, const double* target, double weight) noexcept nogil:
+        """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
+        cdef double value
+        if self.offsets is not None:
+            self.offsets.propose(self.objective.loss, target)
+        value = self.objective.evaluate(&self.margins[0], target, weight, &self.slopes[0])
+        if self.structure.curvatures != NULL:
+            self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
+        return value
+
+    cdef void commit(self, Row* row) noexcept nogil:
+        """The round stands: so do its units."""
+        if self.scale is not None:
+            self.scale.commit(row)
+        self.objective.commit()

@@ -1,0 +1,21 @@
+cimport cython
+
+from ._losses cimport Loss
+from ._units cimport Offsets, Residuals
+
+
+@cython.final
+cdef class Objective:
+    cdef readonly Py_ssize_t lanes, K     # margins that come in, and weight vectors of one model
+    cdef Py_ssize_t groups                # lanes / K
+    cdef readonly Residuals residuals     # None: residuals are in raw units
+    cdef readonly Offsets offsets         # None: margins start from 0
+    cdef bint plain                       # neither of them
+    cdef Loss loss
+
+    cdef double evaluate(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
+    cdef void find_slopes(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
+    cdef void find_curvatures(self, const double* margins, const double* target, double* curvatures) noexcept nogil
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, double target, double weight, double* slope) noexcept nogil
+    cdef double from_offset(self, Py_ssize_t lane, double margin) noexcept nogil
+    cdef void commit(self) noexcept nogil

@@ -1,0 +1,81 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""The loss as the lanes of a model see it, in the units of its residuals.
+
+A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have no unit,
+steps are multiplied by ρ, and the loss is reported in its own unit. A log link has its unit already; there the margin is kept
+within ±15 of the offset.
+"""
+from libc.math cimport fmax, fmin
+
+from ._losses cimport Loss, PointLoss
+from ._units cimport Offsets, Residuals
+
+cdef double FARTHEST = 15.0          # from the offset, under a log link
+
+
+cdef class Objective:
+    """Margins of ``lanes`` lanes and a target in; the loss, slopes and curvatures out. Lane l belongs to weight vector l mod K."""
+
+    def __init__(self, Py_ssize_t lanes, Py_ssize_t K, Residuals residuals, Offsets offsets):
+        self.lanes, self.K, self.groups = lanes, K, lanes // K
+        self.residuals, self.offsets = residuals, offsets
+        self.plain = residuals is None and offsets is None
+
+    cdef double evaluate(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
+        """The loss, and dℓ/dm of each lane in units of ρ. Offsets have been proposed before."""
+        cdef Py_ssize_t l
+        cdef double total = 0.0
+        if self.plain:
+            return self.loss.evaluate(margins, target, slopes, self.lanes)
+        for l in range(self.lanes):
+            total += self.value_of_lane(l, margins[l], target[l % self.K], weight, &slopes[l])
+        return total
+
+    cdef void find_slopes(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
+        """The slopes alone, for lanes that hold several step sizes of the K weight vectors."""
+        cdef Py_ssize_t l
+        if self.plain:
+            for l in range(self.groups):
+                self.loss.find_slopes(margins + l * self.K, target, slopes + l * self.K, self.K)
+            return
+        for l in range(self.lanes):
+            self.value_of_lane(l, margins[l], target[l % self.K], weight, &slopes[l])
+
+    cdef void find_curvatures(self, const double* margins, const double* target, double* curvatures) noexcept nogil:
+        """ℓ'' at the margins just evaluated, in the same units."""
+        cdef Py_ssize_t l
+        cdef double margin
+        if self.plain:
+            for l in range(self.groups):
+                self.loss.curvatures(margins + l * self.K, target, curvatures + l * self.K, self.K)
+            return
+        for l in range(self.lanes):
+            margin = self.from_offset(l, margins[l])
+            if self.residuals is None:
+                curvatures[l] = (<PointLoss> self.loss).curvature(margin, target[l % self.K])
+            else:
+                curvatures[l] = (<PointLoss> self.loss).curvature((margin - target[l % self.K]) / self.residuals.rho[l], 0.0)
+
+    cdef double from_offset(self, Py_ssize_t lane, double margin) noexcept nogil:
+        """The margin with its offset."""
+        cdef double offset = self.offsets.proposed[lane % self.K] if self.offsets is not None else 0.0
+        return margin + offset if not self.loss.log_link else offset + fmax(-FARTHEST, fmin(FARTHEST, margin))
+
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, double target, double weight, double* slope) noexcept nogil:
+        cdef double residual, rho
+        margin = self.from_offset(lane, margin)
+        if self.residuals is None:
+            return (<PointLoss> self.loss).point(margin, target, slope)
+        residual = margin - target
+        rho = self.residuals.propose(lane, residual, weight)
+        slope[0] = 0.0
+        if rho == 0.0:
+            return 0.0
+        return (<PointLoss> self.loss).point(residual / rho, 0.0, slope) * (rho if self.loss.degree == 1 else rho * rho)
+
+    cdef void commit(self) noexcept nogil:
+        """The round stands."""
+        if self.residuals is not None:
+            self.residuals.commit()
+        if self.offsets is not None:
+            self.offsets.commit()

@@ -1,0 +1,41 @@
+cimport cython
+from libc.math cimport pow
+
+
+@cython.final
+cdef class Setting:
+    cdef readonly Py_ssize_t d, D             # coefficients, and coordinates with the intercept
+    cdef readonly Py_ssize_t K, R, L          # weight vectors, step sizes that learn side by side, and lanes L = K·R
+    cdef readonly bint intercept, joint, dual, averaging, scaled
+    cdef readonly bint relative, shifted      # residuals in units of their own; margins measured from an offset
+    cdef readonly int degree                  # of the loss in the unit of the residual
+    cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
+    cdef readonly double epsilon, l2, l1, gamma, start, refresh
+    cdef double[::1] eta                      # per lane
+
+
+@cython.final
+cdef class Clock:
+    cdef double[::1] now         # rounds and averaging weight so far
+    cdef double gamma
+    cdef int whole               # γ where it is a small whole number, else −1
+    cdef double t, c, C          # of the round under way
+
+    cdef inline void begin_round(self) noexcept nogil:
+        cdef int power
+        cdef double square
+        self.t = self.now[0] + 1.0
+        if self.whole < 0:
+            self.c = pow(self.t, self.gamma)
+        else:                    # by squaring: pow would be a tenth of a round
+            self.c, square, power = 1.0, self.t, self.whole
+            while power:
+                if power & 1:
+                    self.c *= square
+                square *= square
+                power >>= 1
+        self.C = self.now[1] + self.c
+
+    cdef inline void commit(self) noexcept nogil:
+        self.now[0] = self.t
+        self.now[1] = self.C

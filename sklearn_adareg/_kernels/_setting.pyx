@@ -1,0 +1,32 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""The numbers of a problem that do not change while it learns, and the clock that counts its rounds."""
+import numpy as np
+
+LARGEST_WHOLE_POWER = 64
+
+
+cdef class Setting:
+    """The part of a recipe that the kernels read, for ``lanes`` of its weight vectors."""
+
+    def __init__(self, recipe, Py_ssize_t lanes):
+        rates = np.atleast_1d(np.asarray(recipe.eta, dtype=np.float64))
+        self.d, self.D = recipe.d, recipe.d + recipe.intercept
+        self.K, self.R, self.L = lanes, len(rates), lanes * len(rates)
+        self.eta = np.repeat(rates, lanes)
+        self.intercept, self.joint = recipe.intercept, recipe.joint
+        self.dual = recipe.update == "dual_averaging"
+        self.averaging = recipe.average is not False
+        self.gamma = 0.0 if isinstance(recipe.average, bool) else recipe.average
+        self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
+        self.degree, self.weights_as_rows = recipe.degree, recipe.weights_as_rows
+        self.epsilon, self.refresh, self.start = recipe.epsilon, recipe.refresh, recipe.start
+        self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
+
+
+cdef class Clock:
+    """Rounds t, averaging weights c_t = t^γ and their sum C_t."""
+
+    def __init__(self, Setting setting, double[::1] now):
+        self.now = now
+        self.gamma = setting.gamma
+        self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1

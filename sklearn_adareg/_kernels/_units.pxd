@@ -1,0 +1,46 @@
+cimport cython
+
+from ._losses cimport Loss
+from ._rows cimport Row
+from ._setting cimport Setting
+
+
+@cython.final
+cdef class FeatureScale:
+    cdef double[:] scale         # the largest |z_i| so far
+    cdef double[::1] spread      # Σ ‖z̃‖² so far
+    cdef double[::1] proposed    # scales of the row's coordinates, its own values included
+    cdef Py_ssize_t[::1] grown   # which of the row's coordinates have a larger scale than before,
+    cdef Py_ssize_t grew         # and how many
+    cdef double norm2            # ‖z̃‖² of the row
+
+    cdef void make_room(self, Py_ssize_t widest)
+    cdef void propose(self, Row* row) noexcept nogil
+    cdef void commit(self, Row* row) noexcept nogil
+
+    cdef inline double unit(self, Py_ssize_t i) noexcept nogil:
+        """The scale of coordinate i between rounds; 1 for a feature that has not been seen."""
+        return self.scale[i] if self.scale[i] > 0.0 else 1.0
+
+
+@cython.final
+cdef class Residuals:
+    cdef double[::1] squares     # Σ ω r² so far, per lane
+    cdef double[::1] weight      # Σ ω so far
+    cdef double[::1] rho         # per lane: the root mean square with this row's residual, or 1 while there is none
+    cdef double[::1] new_squares
+    cdef double new_weight
+
+    cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil
+    cdef void commit(self) noexcept nogil
+
+
+@cython.final
+cdef class Offsets:
+    cdef double[::1] offset      # what margins are measured from, per weight vector
+    cdef double[::1] started     # whether it is known
+    cdef double[::1] proposed
+    cdef double[::1] new_started
+
+    cdef void propose(self, Loss loss, const double* target) noexcept nogil
+    cdef void commit(self) noexcept nogil

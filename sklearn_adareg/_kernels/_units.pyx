@@ -1,0 +1,114 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Units that the data bring along: each is proposed while a round is under way, and committed when the round stands.
+
+Features are measured in the largest value that each has had, residuals in their root mean square, margins from an offset.
+``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
+"""
+from libc.math cimport fabs, log, sqrt
+
+from ._loops cimport dot
+
+import numpy as np
+
+cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
+
+
+cdef class FeatureScale:
+    """s_i = max |z_i|. The row is divided by it; weights live in these units."""
+
+    @staticmethod
+    def allocate(Setting setting):
+        return {"scale": np.zeros(setting.D), "spread": np.zeros(1)} if setting.scaled else {}
+
+    def __init__(self, dict arrays):
+        self.scale, self.spread = arrays["scale"], arrays["spread"]
+        self.make_room(1)
+
+    @staticmethod
+    def in_raw_units(dict arrays, weights):
+        """Weights (L, D) of scaled features as weights of the features themselves."""
+        scale = arrays["scale"]
+        return weights / np.where(scale > 0.0, scale, 1.0)
+
+    cdef void make_room(self, Py_ssize_t widest):
+        """For rows that touch up to ``widest`` coordinates."""
+        if self.proposed is None or self.proposed.shape[0] < widest:
+            self.proposed, self.grown = np.empty(widest), np.empty(widest, dtype=np.intp)
+
+    cdef void propose(self, Row* row) noexcept nogil:
+        """Divide the row by the scales that it would leave behind."""
+        cdef Py_ssize_t i, j
+        cdef double size
+        self.grew = 0
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            size = fabs(row.z[j])
+            self.proposed[j] = self.scale[i]
+            if size > self.scale[i]:
+                if size < SMALLEST:
+                    row.z[j] = 0.0
+                    continue
+                self.proposed[j] = size
+                self.grown[self.grew] = j
+                self.grew += 1
+            if size > 0.0:
+                row.z[j] /= self.proposed[j]
+        row.norm2 = dot(row.z, row.z, row.n)
+        self.norm2 = row.norm2
+
+    cdef void commit(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t i, j, k
+        self.spread[0] += self.norm2
+        for k in range(self.grew):
+            j = self.grown[k]
+            i = row.index[j] if row.index != NULL else j
+            self.scale[i] = self.proposed[j]
+
+
+cdef class Residuals:
+    """ρ² = Σ ω r² / Σ ω of each lane, the residual of the round under way included."""
+
+    @staticmethod
+    def allocate(Py_ssize_t lanes):
+        return {"residuals": np.zeros(lanes), "weight": np.zeros(1)}
+
+    def __init__(self, double[::1] squares, double[::1] weight):
+        self.squares, self.weight = squares, weight
+        self.new_squares, self.rho = np.array(squares), np.ones(squares.shape[0])
+
+    cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil:
+        """ρ of a lane with this residual; 0 while all residuals are 0."""
+        cdef double rho
+        self.new_weight = self.weight[0] + weight
+        self.new_squares[lane] = self.squares[lane] + weight * residual * residual
+        rho = sqrt(self.new_squares[lane] / self.new_weight)
+        self.rho[lane] = rho if rho > 0.0 else 1.0
+        return rho
+
+    cdef void commit(self) noexcept nogil:
+        self.weight[0] = self.new_weight
+        self.squares[:] = self.new_squares
+
+
+cdef class Offsets:
+    """Margins are measured from the first target, under a log link from the log of the first positive one."""
+
+    @staticmethod
+    def allocate(Setting setting):
+        return {"offset": np.zeros(setting.K), "started": np.zeros(setting.K)} if setting.shifted else {}
+
+    def __init__(self, dict arrays):
+        self.offset, self.started = arrays["offset"], arrays["started"]
+        self.proposed, self.new_started = np.array(self.offset), np.array(self.started)
+
+    cdef void propose(self, Loss loss, const double* target) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(self.offset.shape[0]):
+            self.proposed[k], self.new_started[k] = self.offset[k], self.started[k]
+            if self.started[k] == 0.0 and (not loss.log_link or target[k] > 0.0):
+                self.proposed[k] = log(target[k]) if loss.log_link else target[k]
+                self.new_started[k] = 1.0
+
+    cdef void commit(self) noexcept nogil:
+        self.offset[:] = self.proposed
+        self.started[:] = self.new_started
