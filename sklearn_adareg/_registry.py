@@ -5,7 +5,18 @@ A new loss, potential, structure or domain is one class in ``_kernels`` and one 
 
 from dataclasses import dataclass, field
 
-from ._kernels import _balls, _diag, _domains, _full_ons, _iso, _losses, _newton, _potentials, _spectral
+from ._kernels import (
+    _diag,
+    _domains,
+    _full_ons,
+    _iso,
+    _l2_ball,
+    _losses,
+    _newton,
+    _potentials,
+    _simplex,
+    _spectral,
+)
 from ._potentials import SpectralPotential
 
 
@@ -58,10 +69,10 @@ STRUCTURES = {
 }
 DOMAINS = {
     None: _domains.NoDomain,
-    "l2": _balls.L2Ball,
+    "l2": _l2_ball.L2Ball,
     "box": _domains.Box,
-    "l1": _balls.L1Ball,
-    "simplex": _balls.Simplex,
+    "l1": _simplex.L1Ball,
+    "simplex": _simplex.Simplex,
     "nonnegative": _domains.Nonnegative,
 }
 UPDATES = ("mirror_descent", "dual_averaging")

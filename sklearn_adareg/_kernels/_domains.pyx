@@ -11,8 +11,7 @@ was. Accuracy: c is the exact projection of a u' in the norm of an H'⁻¹, with
 d·2⁻⁵² of |u_i| + |c_i| + √H_ii Σ√H_jj|w_j| and of √(H_ii H_jj), whatever the units of the coordinates are. If H is not positive
 definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as little as it takes (``_metric.pyx``).
 
-This module has the interface and the sets that are intervals in every coordinate; ``_balls`` has the l2 and l1 balls and the
-simplex.
+This module has the interface and the sets that are intervals in every coordinate. The others: ``_l2_ball``, ``_simplex``.
 """
 from libc.math cimport INFINITY, fabs, fmax, isfinite
 from libc.string cimport memcpy, memset

@@ -6,16 +6,3 @@ cdef class L2Ball(Domain):
     cdef double lanczos_step(self, double* basis, double* T, int k, bint factored) noexcept nogil
     cdef void refine(self, double* c, const double* u, double* residual, bint factored, double mu) noexcept nogil
     cdef double multiplier_at(self, const double* start, const double* u, double* scratch) noexcept nogil
-
-
-cdef class SumDomain(Domain):
-    cdef bint two_signs              # |c_i| is summed, c_i may be negative
-    cdef double[::1] _start
-
-
-cdef class L1Ball(SumDomain):
-    pass
-
-
-cdef class Simplex(SumDomain):
-    pass
