@@ -9,7 +9,7 @@ the spread of the diagonal. H may miss positive definiteness by more than that, 
 The diagonal is then multiplied by 1 + ridge, with the smallest ridge of a geometric sequence for which the solver succeeds;
 this changes no entry by more than ridge · √(H_ii H_jj). A matrix that needs more than ``LARGEST_RIDGE`` is refused.
 """
-from libc.math cimport frexp, isfinite, ldexp
+from libc.math cimport fmax, fmin, frexp, isfinite, ldexp
 from libc.string cimport memset
 
 from scipy.linalg.cython_blas cimport dsymv
@@ -18,7 +18,7 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 import numpy as np
 
 cdef double FIRST_RIDGE = 1e-15     # times d
-cdef double LARGEST_RIDGE = 0.5
+cdef double LARGEST_RIDGE = 1e-3
 cdef double SMALLEST_DIAGONAL = 1e-100      # relative to the largest entry; a coordinate with less is on its own
 
 
@@ -65,12 +65,12 @@ cdef class Metric:
     cdef bint raise_ridge(self) noexcept nogil:
         """Enlarge the diagonal; whether that is still within what rounding may have done to H."""
         cdef Py_ssize_t i
-        cdef double more = 63 * self.ridge if self.ridge > 0 else FIRST_RIDGE * self.d
-        if self.ridge + more > LARGEST_RIDGE:
+        cdef double ridge = fmin(fmax(32 * self.ridge, FIRST_RIDGE * self.d), LARGEST_RIDGE)
+        if self.ridge == LARGEST_RIDGE:
             return False
         for i in range(self.d):
-            self.H[i * self.d + i] *= 1 + more / (1 + self.ridge)
-        self.ridge += more
+            self.H[i * self.d + i] *= (1 + ridge) / (1 + self.ridge)
+        self.ridge = ridge
         return True
 
     cdef int factor_shifted(self, double mu) noexcept nogil:

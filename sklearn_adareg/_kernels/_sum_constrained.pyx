@@ -187,7 +187,7 @@ cdef class SumConstrained(ActiveSet):
                          bint two_signs) noexcept nogil:
         """One step of iterative refinement, then signs and sum to the last digit."""
         cdef Py_ssize_t i, k, d = self.d, n = self.n_pinned
-        cdef double slope = self.slope(), excess = -radius, change
+        cdef double slope = self.slope(), excess = -radius, change, size
         self.combine(c, w, level)
         memcpy(self.a, self.u, d * sizeof(double))
         self.subtract(self.a, w)
@@ -212,8 +212,14 @@ cdef class SumConstrained(ActiveSet):
             if self._state[i] == 0:
                 c[i] = 0
             excess += self._state[i] * c[i]
+        size = 0
         for i in range(d):
             if self._state[i] != 0:
                 c[i] -= excess / slope * self.b[i]
                 if self._state[i] * c[i] < 0:
                     c[i] = 0
+                size += fabs(c[i])
+        # Far from u, c = u − Hw has few digits of its own, and a sign that rounding has changed takes part of the sum with it.
+        if size > 0 and not two_signs:
+            for i in range(d):
+                c[i] *= radius / size
