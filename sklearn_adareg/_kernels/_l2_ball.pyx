@@ -29,7 +29,7 @@ cdef enum:
     MAX_FACTORS = 60
     FIRST_STEPS = 10          # Lanczos steps before there is a factor
     TRIAL_STEPS = 2           # and with a factor, before it is known to be near enough ...
-    LAST_STEPS = 10           # ... and if it is
+    LAST_STEPS = 12           # ... and if it is
 
 # How far below its limit a gauge kept by additions may have drifted.
 cdef double GAUGE_MARGIN = 1 - 1e-9
@@ -99,7 +99,7 @@ cdef class L2Ball(Domain):
         cdef double[2 * LAST_STEPS + 2] T
         cdef double[LAST_STEPS + 1] y
         cdef double[LAST_STEPS + 1] z
-        cdef double mu = 0, low = 0, high = INFINITY, delta, size = 0, norm, after, rest
+        cdef double mu = 0, low = 0, high = INFINITY, delta, size = 0, norm, after, rest, contraction
         cdef int info, k = 0, steps, _attempt
         cdef bint done
         for i in range(d):
@@ -123,7 +123,7 @@ cdef class L2Ball(Domain):
             for i in range(d):
                 basis[i] = point[i] / norm
             delta, k = 0, 0
-            steps = TRIAL_STEPS if mu > 0 else FIRST_STEPS
+            steps = TRIAL_STEPS if mu > 0 or start != NULL else FIRST_STEPS
             done = False
             while k < steps and not done:
                 rest = self.lanczos_step(basis, T, k, mu > 0)
@@ -131,9 +131,10 @@ cdef class L2Ball(Domain):
                 if mu == 0 and 2 < k < steps and rest > ROUNDING * T[0]:
                     continue
                 delta = secular_step(T, y, z, k, norm, delta, low - mu)
-                # The residual of the combination in units of its length, and whether I + δB is near the identity.
-                done = fabs(delta * rest * y[k - 1]) <= ROUNDING and (fabs(delta) <= NEAR * mu if mu > 0 else delta * d <= NEAR)
-                if k == TRIAL_STEPS and mu > 0 and fabs(delta) <= NEAR * mu:
+                # The residual of the combination in units of its length; refinement multiplies it by at most ``contraction``.
+                contraction = fabs(delta) / mu if mu > 0 else delta * d
+                done = contraction <= NEAR and contraction * fabs(delta * rest * y[k - 1]) <= ROUNDING
+                if k == TRIAL_STEPS and mu > 0 and contraction <= NEAR:
                     steps = LAST_STEPS
                 if not rest > ROUNDING * T[0]:
                     break
@@ -219,18 +220,21 @@ cdef double secular_step(const double* T, double* y, double* z, int k, double no
 
     T is as ``lanczos_step`` leaves it.
     """
-    cdef double[LAST_STEPS + 1] pivot
+    cdef double[LAST_STEPS + 1] inverse
+    cdef double[LAST_STEPS + 1] below
     cdef double squares, bend, length, step, last = INFINITY
     cdef int i, _attempt
     for _attempt in range(60):
-        # I + δT = LDLᵀ, z = (I + δT)⁻¹Ty
-        pivot[0] = 1 + delta * T[0]
+        # I + δT = LDLᵀ with 1/D in inverse and −L below the diagonal in below; z = (I + δT)⁻¹Ty
+        inverse[0] = 1 / (1 + delta * T[0])
         y[0] = 1
         for i in range(1, k):
-            step = delta * T[2 * i - 1] / pivot[i - 1]
-            pivot[i] = 1 + delta * T[2 * i] - step * delta * T[2 * i - 1]
-            y[i] = -step * y[i - 1]
-        back_substitute(T, pivot, y, k, delta)
+            below[i] = -delta * T[2 * i - 1] * inverse[i - 1]
+            inverse[i] = 1 / (1 + delta * (T[2 * i] + below[i] * T[2 * i - 1]))
+            y[i] = below[i] * y[i - 1]
+        y[k - 1] *= inverse[k - 1]
+        for i in range(k - 2, -1, -1):
+            y[i] = y[i] * inverse[i] + below[i + 1] * y[i + 1]
         squares = 0
         for i in range(k):
             squares += y[i] * y[i]
@@ -240,8 +244,10 @@ cdef double secular_step(const double* T, double* y, double* z, int k, double no
             if i < k - 1:
                 z[i] += T[2 * i + 1] * y[i + 1]
         for i in range(1, k):
-            z[i] -= delta * T[2 * i - 1] / pivot[i - 1] * z[i - 1]
-        back_substitute(T, pivot, z, k, delta)
+            z[i] += below[i] * z[i - 1]
+        z[k - 1] *= inverse[k - 1]
+        for i in range(k - 2, -1, -1):
+            z[i] = z[i] * inverse[i] + below[i + 1] * z[i + 1]
         bend = 0
         for i in range(k):
             bend += y[i] * z[i]
@@ -257,12 +263,3 @@ cdef double secular_step(const double* T, double* y, double* z, int k, double no
                 break
         delta += step
     return delta
-
-
-cdef void back_substitute(const double* T, const double* pivot, double* y, int k, double delta) noexcept nogil:
-    """y ← L⁻ᵀD⁻¹y."""
-    cdef int i
-    for i in range(k - 1, -1, -1):
-        y[i] /= pivot[i]
-        if i < k - 1:
-            y[i] -= delta * T[2 * i + 1] / pivot[i] * y[i + 1]

@@ -23,4 +23,5 @@ cdef class Metric:
     cdef int factor_shifted(self, double mu) noexcept nogil
     cdef int factor_block(self, const Py_ssize_t* index, Py_ssize_t n) noexcept nogil
     cdef void solve(self, double* right, int columns) noexcept nogil
+    cdef void solve_one(self, double* right) noexcept nogil
     cdef void times(self, const double* v, double* out) noexcept nogil

@@ -15,6 +15,8 @@ from libc.string cimport memset
 from scipy.linalg.cython_blas cimport dsymv
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
+from ._loops cimport axpy, dot
+
 import numpy as np
 
 cdef double FIRST_RIDGE = 1e-15     # times d
@@ -109,8 +111,22 @@ cdef class Metric:
     cdef void solve(self, double* right, int columns) noexcept nogil:
         """right ← factored matrix⁻¹ right, its columns packed to the size of the factor."""
         cdef int info = 0
-        if self.order > 0:
+        if columns == 1:
+            self.solve_one(right)
+        elif self.order > 0:
             dpotrs("L", &self.order, &columns, self.block, &self.order, right, &self.order, &info)
+
+    cdef void solve_one(self, double* right) noexcept nogil:
+        """The same for one column; row j of the factor is column j of LAPACK's lower triangle."""
+        cdef Py_ssize_t j, n = self.order
+        cdef const double* row
+        for j in range(n):
+            row = self.block + j * n
+            right[j] /= row[j]
+            axpy(-right[j], row + j + 1, right + j + 1, n - j - 1)
+        for j in range(n - 1, -1, -1):
+            row = self.block + j * n
+            right[j] = (right[j] - dot(row + j + 1, right + j + 1, n - j - 1)) / row[j]
 
     cdef void times(self, const double* v, double* out) noexcept nogil:
         """out ← H v."""
