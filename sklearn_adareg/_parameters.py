@@ -161,6 +161,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         "limits": None,
         "scaled": online,
         "relative": online and shape["degree"] > 0,
+        "counted": online and shape["regression"] and shape["degree"] == 0,
         "shifted": online and shape["regression"] and bool(params["fit_intercept"]),
         "rates": 1,
         "refresh": _refresh(params["refresh"], potential),

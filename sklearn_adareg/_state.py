@@ -62,7 +62,7 @@ class Block:
 
         recipe = {"refresh": 0.0, "degree": 0, "lighter": False, **self.recipe}
         return Setting(
-            SimpleNamespace(**recipe, weights_as_rows=recipe["lighter"]), self.recipe["lanes"]
+            SimpleNamespace(**{k: v for k, v in recipe.items() if k != "counted"}, weights_as_rows=recipe["lighter"], counted=bool(recipe.get("counted"))), self.recipe["lanes"]
         )
 
     def _method_class(self):

@@ -43,14 +43,17 @@ def mean_of(iterates, average):
 class Residuals:
     """Regression in units of its own: an offset, and the residuals' running root mean square ρ.
 
-    The offset is the first target, under a log link the log of the first positive one.
+    The offset is the first target, under a log link the log of the first positive one. Under a log
+    link margins have no unit: the residual is the slope, over its root mean square, and steps are
+    multiplied with that root mean square over the mean target.
     """
 
     def __init__(self, loss, shifted):
         self.loss, self.degree, self.shifted = loss, DEGREES.get(loss, 0), shifted
         self.offset, self.started = 0.0, False
         self.squares = self.weight = 0.0
-        self.rho = 1.0
+        self.rho = self.unit = 1.0
+        self.targets = 0.0
 
     def meet(self, y):
         """Take the target's part in the offset."""
@@ -60,13 +63,23 @@ class Residuals:
     def suffer(self, margin, y, omega):
         """Loss in its own unit; slope and curvature in units of ρ."""
         if not self.degree:
-            m = margin if self.loss != "poisson" else self.offset + np.clip(margin, -15, 15)
+            m = self.offset + np.clip(margin, -15, 15) if self.shifted else margin
+            value, slope = LOSSES[self.loss](m, y, PARAMETERS)
             curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(m, y)
-            return *LOSSES[self.loss](m, y, PARAMETERS), curvature
+            if self.loss != "poisson":
+                return value, slope, curvature
+            self.targets += omega * y
+            self.squares += omega * slope**2
+            self.weight += omega
+            mean = self.targets / self.weight or 1.0
+            self.unit = np.sqrt(self.squares / self.weight) or 1.0
+            self.rho = self.unit / mean if self.squares else 1.0
+            return value, slope / self.unit, curvature / mean
         r = margin + self.offset - y
         self.squares += omega * r**2
         self.weight += omega
         self.rho = np.sqrt(self.squares / self.weight) or 1.0
+        self.unit = self.rho if self.degree == 2 else 1.0
         value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
         curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r / self.rho, 0.0)
         return value * self.rho**self.degree, slope, curvature
@@ -74,7 +87,7 @@ class Residuals:
     @property
     def gradient_unit(self):
         """ℓ' of the loss itself, over the slope in units of ρ."""
-        return self.rho if self.degree == 2 else 1.0
+        return self.unit
 
 
 class Scale:

@@ -116,12 +116,13 @@ cdef class Coordinatewise(Structure):
 
     def present_rates(self):
         """What steps are multiplied with between rounds, and the unit of the gradients, each (L, 1)."""
-        rate = np.ones((self.setting.L, 1))
-        unit = rate
-        if self.setting.relative and self.arrays["weight"][0] > 0.0:
+        rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))
+        if "residuals" in self.arrays and self.arrays["weight"][0] > 0.0:
             rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
             rate = np.where(rho > 0.0, rho, 1.0)
-            unit = rate if self.setting.degree == 2 else unit
+            unit = rate if self.setting.degree != 1 else unit
+        if self.setting.counted and self.arrays["target_sums"].any():
+            rate = rate * self.arrays["weight"][0] / np.tile(self.arrays["target_sums"], self.setting.R)[:, None]
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
             rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
         return rate, unit
@@ -312,7 +313,7 @@ cdef class Coordinatewise(Structure):
                 if j < free_from:                       # penalty and domain are about raw weights
                     goal /= unit
                     if self.penalised:
-                        h /= unit * unit * self.loss_unit(l)
+                        h /= unit * unit * self.loss_units[l]
                         gap = h * rounds * self.setting.l1
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.l2

@@ -91,7 +91,7 @@ cdef class Full(Structure):
             if self.penalised:                           # of raw weights: x/s, and its gradient in x once more over s
                 for i in range(self.setting.d):
                     unit = self.unit(i)
-                    g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_unit(l))
+                    g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
             for i in range(D):
                 self.sums[l, i] = g[i] + (self.theta[l * D + i] if self.setting.dual else 0.0)
         return 0

@@ -36,6 +36,7 @@ cdef class Inverse:
     cdef void shift(self, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b, double by) noexcept nogil
     cdef void save_shift(self, UndoLog log, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b) noexcept nogil
     cdef void start(self, Py_ssize_t lane, Py_ssize_t i, double value) noexcept nogil
+    cdef void remove(self, Py_ssize_t lane, Py_ssize_t i) noexcept nogil
     cdef bint raise_anew(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef double drift(self, Py_ssize_t lane, const double* g) noexcept nogil
 

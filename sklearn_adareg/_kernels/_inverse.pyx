@@ -267,6 +267,14 @@ cdef class Inverse:
         self.P[lane, i, i] = 1.0 / value
         self.G[lane, i, i] = value
 
+    cdef void remove(self, Py_ssize_t lane, Py_ssize_t i) noexcept nogil:
+        """Take a coordinate out of both matrices. Nothing waits."""
+        cdef Py_ssize_t j
+        for j in range(self.D):
+            self.P[lane, i, j] = self.P[lane, j, i] = self.G[lane, i, j] = self.G[lane, j, i] = 0.0
+        self.rebuild(lane)
+        mirror(&self.P[lane, 0, 0], self.D)
+
     cdef bint raise_anew(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """G_ii += growth, and P from G: a growth of many orders of magnitude would cancel P's digits. Nothing waits."""
         cdef double before = self.G[lane, i, i]

@@ -9,7 +9,7 @@ from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport Structure
-from ._units cimport FeatureScale, Offsets, Residuals
+from ._units cimport MeanTargets, Offsets, Residuals
 
 import numpy as np
 
@@ -22,7 +22,8 @@ cdef class Method:
         """The arrays of a new state of this structure."""
         arrays = structure.allocate(setting, sparse)
         arrays.update(Offsets.allocate(setting))
-        if setting.relative:
+        arrays.update(MeanTargets.allocate(setting))
+        if setting.relative or setting.counted:
             arrays.update(Residuals.allocate(setting.L))
         return arrays
 
@@ -33,10 +34,11 @@ cdef class Method:
         self.setting, self.structure, self.arrays = setting, structure, arrays
         self.clock, self.scale = structure.clock, structure.scale
         self.offsets = Offsets(arrays) if setting.shifted else None
-        if setting.relative:
+        self.means = MeanTargets(arrays) if setting.counted else None
+        if setting.relative or setting.counted:
             residuals = Residuals(arrays["residuals"], arrays["weight"])
-            structure.rho = residuals.rho
-        self.objective = Objective(setting.L, setting.K, residuals, self.offsets)
+        self.objective = Objective(setting.L, setting.K, residuals, self.offsets, self.means)
+        structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
         self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
         self.first_sight = True
@@ -62,12 +64,18 @@ cdef class Method:
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
         cdef double value
-        if self.offsets is not None:
-            self.offsets.propose(self.objective.loss, target)
+        self.propose_units(target, weight)
         value = self.objective.evaluate(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
         return value
+
+    cdef void propose_units(self, const double* target, double weight) noexcept nogil:
+        """Take the target's part in the units of the loss."""
+        if self.offsets is not None:
+            self.offsets.propose(self.objective.loss, target)
+        if self.means is not None:
+            self.means.propose(target, weight)
 
     cdef void commit(self, Row* row) noexcept nogil:
         """The round stands: so do its units."""

@@ -178,7 +178,7 @@ cdef class Newton(Full):
                 column.factor = power_near(row.z[j])
             z = row.z[j] * column.factor
             if fabs(z) > FARTHEST:
-                self.change_factor(i, column, power_near(row.z[j]))
+                self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
             zc[j] = z
             column.seen += 1.0
@@ -293,22 +293,27 @@ cdef class Newton(Full):
         if weight != 1.0 and not (jumps and self.inverse.raise_anew(lane, i, growth)):
             self.inverse.commit(lane, weight)
 
-    cdef void change_factor(self, Py_ssize_t i, Column* column, double factor) noexcept nogil:
-        """Give a feature whose values have grown beyond all measure another power of 2; exact."""
-        cdef double shrink = factor / column.factor
+    cdef void start_anew(self, Py_ssize_t i, Column* column, double factor) noexcept nogil:
+        """Values have grown beyond all measure: what was learnt from the earlier ones weighs nothing beside them. The weight is
+        withdrawn as by an infinite ridge, x ← x − x_i P e_i / P_ii."""
         cdef Py_ssize_t l
+        cdef Py_ssize_t D = self.setting.D
         self.save_matrices()
-        column.center *= shrink
-        column.first *= shrink
-        column.second *= shrink * shrink
-        column.biggest *= shrink
-        column.ridge *= shrink * shrink
-        column.factor = factor
         for l in range(self.setting.L):
-            self.x[l * self.setting.D + i] /= shrink
-            if self.u != NULL:
-                self.u[l * self.setting.D + i] /= shrink
-            self.inverse.scale_coordinate(l, i, 1.0 / shrink)
+            if column.ridge > 0.0:
+                self.inverse.fold(l)
+                withdraw(&self.inverse.P[l, i, 0], i, self.x + l * D, D)
+                if self.u != NULL:
+                    withdraw(&self.inverse.P[l, i, 0], i, self.u + l * D, D)
+                self.inverse.remove(l, i)
+        self.centered -= column.center != 0.0
+        column.center = column.first = column.second = column.biggest = column.ridge = 0.0
+        column.factor = factor
+
+
+cdef void withdraw(const double* P_i, Py_ssize_t i, double* x, Py_ssize_t D) noexcept nogil:
+    axpy(-x[i] / P_i[i], P_i, x, D)
+    x[i] = 0.0
 
 
 cdef double power_near(double z) noexcept nogil:

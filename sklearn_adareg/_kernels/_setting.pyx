@@ -18,7 +18,7 @@ cdef class Setting:
         self.averaging = recipe.average is not False
         self.gamma = 0.0 if isinstance(recipe.average, bool) else recipe.average
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
-        self.degree, self.weights_as_rows = recipe.degree, recipe.weights_as_rows
+        self.degree, self.counted, self.weights_as_rows = recipe.degree, recipe.counted, recipe.weights_as_rows
         self.epsilon, self.refresh, self.start = recipe.epsilon, recipe.refresh, recipe.start
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 

@@ -37,7 +37,7 @@ cdef class Stack(Method):
         stacks = 1 if setting.joint else setting.K
         arrays["stack_v"], arrays["stack_S"] = np.zeros((stacks, width)), np.zeros((stacks, width, width))
         arrays["stack_v"][:, 0] = 1.0
-        if setting.relative:
+        if setting.relative or setting.counted:
             arrays["stack_residuals"] = np.zeros(setting.K)
         return arrays
 
@@ -51,9 +51,9 @@ cdef class Stack(Method):
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
-        if self.setting.relative:
+        if self.setting.relative or self.setting.counted:
             residuals = Residuals(arrays["stack_residuals"], arrays["weight"])
-        self.combined = Objective(K, K, residuals, self.offsets)
+        self.combined = Objective(K, K, residuals, self.offsets, self.means)
         self.in_units = True                 # v has to be committed too
         self.average_margins = np.zeros(self.setting.L)
         if self.setting.averaging:
@@ -78,16 +78,14 @@ cdef class Stack(Method):
         cdef Py_ssize_t K = self.setting.K
         cdef double value, rho
         self.combine()
-        if self.offsets is not None:
-            self.offsets.propose(self.combined.loss, target)
+        self.propose_units(target, weight)
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
         if self.first_sight:                 # later margins are no longer progressive
             self.combined.find_curvatures(&self.M[0], target, &self.M_curvatures[0])
-            if self.combined.residuals is not None:
-                for k in range(K):           # the margins themselves are in raw units
-                    rho = self.combined.residuals.rho[k]
-                    self.M_slopes[k] /= rho
-                    self.M_curvatures[k] /= rho * rho
+            for k in range(K):               # the margins themselves are in raw units
+                rho = self.combined.step_units[k]
+                self.M_slopes[k] /= rho
+                self.M_curvatures[k] /= rho * rho
             for k in range(1 if self.setting.joint else K):
                 self.learn(k, weight, target)
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])

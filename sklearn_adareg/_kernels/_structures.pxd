@@ -16,6 +16,7 @@ cdef class Structure:
     cdef readonly dict arrays
     cdef FeatureScale scale          # None: features in raw units
     cdef double[::1] rho             # per lane: what steps are multiplied with
+    cdef double[::1] loss_units      # per lane: the gradient of the loss itself over that of the lane; penalties are on its scale
     cdef bint penalised
     cdef bint unconstrained          # no domain
     cdef bint projects_whole         # a domain whose projection moves the whole point
@@ -32,7 +33,6 @@ cdef class Structure:
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil
     cdef const double* entering(self, const double* slopes) noexcept nogil
-    cdef double loss_unit(self, Py_ssize_t lane) noexcept nogil
 
     cdef void enter(self, Row* row) noexcept nogil
     cdef void predict(self, Row* row, double* margins) noexcept nogil

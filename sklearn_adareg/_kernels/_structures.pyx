@@ -30,7 +30,7 @@ cdef class Structure:
         self.projects_whole = not (self.unconstrained or domain.coordinatewise)
         self.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays) if setting.scaled else None
-        self.rho, self.weighted_slopes = np.ones(setting.L), np.empty(setting.L)
+        self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
         self.curvatures = self.average_margins = NULL
         cdef double epsilon = setting.epsilon
         cdef double longest = 0.0
@@ -66,10 +66,6 @@ cdef class Structure:
         for l in range(self.setting.L):
             self.weighted_slopes[l] = slopes[l] / root
         return &self.weighted_slopes[0]
-
-    cdef double loss_unit(self, Py_ssize_t lane) noexcept nogil:
-        """The gradient of the loss itself over that of the lane, which is in units of ρ; the penalty is on the former's scale."""
-        return self.rho[lane] if self.setting.degree == 2 else 1.0
 
     cdef void enter(self, Row* row) noexcept nogil:
         pass

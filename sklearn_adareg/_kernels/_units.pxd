@@ -27,7 +27,6 @@ cdef class FeatureScale:
 cdef class Residuals:
     cdef double[::1] squares     # Σ ω r² so far, per lane
     cdef double[::1] weight      # Σ ω so far
-    cdef double[::1] rho         # per lane: the root mean square with this row's residual, or 1 while there is none
     cdef double[::1] new_squares
     cdef double new_weight
 
@@ -43,4 +42,16 @@ cdef class Offsets:
     cdef double[::1] new_started
 
     cdef void propose(self, Loss loss, const double* target) noexcept nogil
+    cdef void commit(self) noexcept nogil
+
+
+@cython.final
+cdef class MeanTargets:
+    cdef double[::1] sums        # Σ ω y so far, per weight vector
+    cdef double[::1] weight      # Σ ω so far
+    cdef double[::1] mean        # with this row's target, or 1 while all targets are 0
+    cdef double[::1] new_sums
+    cdef double new_weight
+
+    cdef void propose(self, const double* target, double weight) noexcept nogil
     cdef void commit(self) noexcept nogil

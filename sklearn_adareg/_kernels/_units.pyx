@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """Units that the data bring along: each is proposed while a round is under way, and committed when the round stands.
 
-Features are measured in the largest value that each has had, residuals in their root mean square, margins from an offset.
+Features are measured in the largest value that each has had, residuals in their root mean square, counts in their mean, and margins
+from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
 from libc.math cimport fabs, log, sqrt
@@ -74,16 +75,13 @@ cdef class Residuals:
 
     def __init__(self, double[::1] squares, double[::1] weight):
         self.squares, self.weight = squares, weight
-        self.new_squares, self.rho = np.array(squares), np.ones(squares.shape[0])
+        self.new_squares = np.array(squares)
 
     cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil:
         """ρ of a lane with this residual; 0 while all residuals are 0."""
-        cdef double rho
         self.new_weight = self.weight[0] + weight
         self.new_squares[lane] = self.squares[lane] + weight * residual * residual
-        rho = sqrt(self.new_squares[lane] / self.new_weight)
-        self.rho[lane] = rho if rho > 0.0 else 1.0
-        return rho
+        return sqrt(self.new_squares[lane] / self.new_weight)
 
     cdef void commit(self) noexcept nogil:
         self.weight[0] = self.new_weight
@@ -112,3 +110,26 @@ cdef class Offsets:
     cdef void commit(self) noexcept nogil:
         self.offset[:] = self.proposed
         self.started[:] = self.new_started
+
+
+cdef class MeanTargets:
+    """The weighted mean target of each weight vector, for losses with a log link."""
+
+    @staticmethod
+    def allocate(Setting setting):
+        return {"target_sums": np.zeros(setting.K)} if setting.counted else {}
+
+    def __init__(self, dict arrays):
+        self.sums, self.weight = arrays["target_sums"], arrays["weight"]
+        self.new_sums, self.mean = np.array(self.sums), np.ones(self.sums.shape[0])
+
+    cdef void propose(self, const double* target, double weight) noexcept nogil:
+        cdef Py_ssize_t k
+        self.new_weight = self.weight[0] + weight
+        for k in range(self.sums.shape[0]):
+            self.new_sums[k] = self.sums[k] + weight * target[k]
+            self.mean[k] = self.new_sums[k] / self.new_weight if self.new_sums[k] > 0.0 else 1.0
+
+    cdef void commit(self) noexcept nogil:
+        self.weight[0] = self.new_weight
+        self.sums[:] = self.new_sums
