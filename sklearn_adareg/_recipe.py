@@ -12,7 +12,6 @@ from ._kernels import _losses
 from ._kernels._setting import Setting
 
 
-
 class ModelShape(NamedTuple):
     """The weight vectors (lanes) of a model."""
 

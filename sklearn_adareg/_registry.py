@@ -12,10 +12,12 @@ from ._kernels import (
     _domains,
     _full_ons,
     _iso,
+    _l2_ball,
     _losses,
     _methods,
     _newton,
     _potentials,
+    _simplex,
     _spectral,
     _stack,
 )
@@ -196,7 +198,7 @@ AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for
 DOMAINS = {
     None: Domain(_domains.NoDomain, coordinatewise=True),
     "l2": Domain(
-        _domains.L2Ball,
+        _l2_ball.L2Ball,
         has_radius=True,
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
@@ -213,7 +215,7 @@ DOMAINS = {
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
-        _domains.L1Ball,
+        _simplex.L1Ball,
         has_radius=True,
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
@@ -221,7 +223,7 @@ DOMAINS = {
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
-        _domains.Simplex,
+        _simplex.Simplex,
         has_radius=True,
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,

@@ -93,7 +93,9 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
     if len(state.blocks) == 1:
         [block] = state.blocks
         tally = _play_block(block, rows[0], order, targets, weights, new)
-        return Outcome(tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure)
+        return Outcome(
+            tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
+        )
     before = [block.copy() for block in state.blocks]
     tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(_play_block)(block, own, order, targets, weights, new)

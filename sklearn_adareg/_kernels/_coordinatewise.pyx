@@ -2,8 +2,8 @@
 """What diag and iso share: H_t is diagonal, so a coordinate moves by itself and only when the row touches it.
 
 ``_cells`` brings the touched coordinates together: O(nnz·L) a round. A whole lane is walked only when its domain binds
-(l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no piece can
-fail, and on copies that are written back by ``update`` where one can.
+(l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
+piece can fail, and on copies that are written back by ``update`` where one can.
 """
 from libc.math cimport sqrt
 

@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-# The sets the coefficients may be confined to. d counts coefficients: the intercept never enters.
-from sklearn_adareg._kernels._quadratic cimport ActiveSet
+# The sets the coefficients may be confined to. d counts coefficients: the intercept is always free.
+from sklearn_adareg._kernels._bound_constrained cimport ActiveSet
+from sklearn_adareg._kernels._metric cimport Metric
 
 
 cdef class Domain:
@@ -8,24 +9,23 @@ cdef class Domain:
     cdef readonly double radius
     cdef readonly bint coordinatewise      # the projection in any diagonal norm is a clip to ...
     cdef readonly double lower, upper      # ... this interval
-    cdef readonly ActiveSet solver         # None until prepare_full()
-    cdef double[::1] _full                 # matrix-sized scratch, empty until prepare_full()
+    cdef readonly Metric metric            # None until prepare_full()
+    cdef readonly ActiveSet solver         # of the polyhedra; None until prepare_full()
+    cdef double[::1] _point                # the point to project, kept for the case of failure
     cdef double[::1] _vectors              # scratch of every call
     cdef Py_ssize_t[::1] _order
 
     cdef bint contains(self, const double* c) noexcept nogil
+    cdef bint accepts(self, const double* c) noexcept nogil
     cdef double gauge(self, const double* c, Py_ssize_t n, Py_ssize_t stride) noexcept nogil
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil
-    cdef int project_full(self, double* c, double* w, const double* H,
-                          Py_ssize_t ldh) noexcept nogil
+    cdef int project_full(self, double* c, double* w, const double* H, Py_ssize_t ldh, const double* units,
+                          const double* start) noexcept nogil
+    cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil
 
 
 cdef class NoDomain(Domain):
-    pass
-
-
-cdef class L2Ball(Domain):
     pass
 
 
@@ -41,9 +41,4 @@ cdef class Nonnegative(Interval):
     pass
 
 
-cdef class L1Ball(Domain):
-    pass
-
-
-cdef class Simplex(Domain):
-    pass
+cdef void shrink_into(Domain domain, double* c, double limit) noexcept nogil

@@ -15,6 +15,7 @@ cdef class Full(Structure):
     cdef double[::1] multipliers
     cdef double[:, ::1] H
     cdef double[::1] units
+    cdef double[::1] last_point     # the raw coefficients of x_t
     cdef UndoLog undo               # what was changed before the round was certain to stand
 
     cdef void save_matrices(self) noexcept nogil
@@ -25,4 +26,5 @@ cdef class Full(Structure):
     cdef double begun(self, Py_ssize_t i) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil
+    cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil
     cdef void commit(self) noexcept nogil

@@ -10,6 +10,7 @@ from libc.string cimport memset
 
 from ._domains cimport Domain
 from ._loops cimport dot, sparse_dot
+from ._metric cimport NOT_DEFINITE
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -42,7 +43,7 @@ cdef class Full(Structure):
         if not self.unconstrained:
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
-            self.units = np.ones(setting.D)
+            self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
         self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
@@ -182,19 +183,28 @@ cdef class Full(Structure):
     cdef int project(self, Py_ssize_t lane) noexcept nogil:
         """The raw coefficients in the norm of (H_cc)⁻¹; the intercept then minimises by itself."""
         cdef Py_ssize_t d = self.setting.d
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i
+        cdef double* goal = &self.goal[lane, 0]
+        cdef double* start = NULL
+        cdef double* units = NULL
         cdef int status = 0
         for i in range(d):
             self.units[i] = self.unit(i)
             self.goal[lane, i] /= self.units[i]
-        if not self.domain.contains(&self.goal[lane, 0]):
+        if not self.domain.contains(goal):
             self.explicit_H(lane)
+            if self.setting.dual:                        # x_{t+1} is near x_t, whatever the gradients add up to
+                start = &self.last_point[0]
+                for i in range(d):
+                    start[i] = self.x[lane * self.setting.D + i] / self.units[i]
             if self.setting.scaled:
-                for i in range(self.setting.D):
-                    for j in range(self.setting.D):
-                        self.H[i, j] /= self.units[i] * self.units[j]
-            status = self.domain.project_full(&self.goal[lane, 0], &self.multipliers[0], &self.H[0, 0], self.setting.D)
+                units = &self.units[0]
+            status = self.domain.project_full(goal, &self.multipliers[0], &self.H[0, 0], self.setting.D, units, start)
+            if status == NOT_DEFINITE and self.explicit_H_anew(lane):
+                status = self.domain.project_full(goal, &self.multipliers[0], &self.H[0, 0], self.setting.D, units, start)
             if status == 0 and self.setting.intercept:
+                for i in range(d):
+                    self.multipliers[i] /= self.units[i]
                 self.goal[lane, d] -= dot(&self.H[d, 0], &self.multipliers[0], d)
         for i in range(d):
             self.goal[lane, i] *= self.units[i]
@@ -203,3 +213,7 @@ cdef class Full(Structure):
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         """H_t of a lane as a matrix, both triangles; a common factor does not matter to a projection, but to the intercept."""
         pass
+
+    cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil:
+        """The same in another way, after the first gave a matrix that is not positive definite; whether there is one."""
+        return False

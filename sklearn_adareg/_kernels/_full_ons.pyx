@@ -27,7 +27,7 @@ cdef class FullONS(Full):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.inverse = Inverse(arrays)
+        self.inverse = Inverse(arrays, whole=not self.unconstrained)
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
     cdef void save_matrices(self) noexcept nogil:
@@ -80,6 +80,9 @@ cdef class FullONS(Full):
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         cdef double weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0
         self.inverse.explicit(lane, weight, self.setting.eta[lane], &self.H[0, 0])
+
+    cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil:
+        return self.inverse.explicit_anew(lane, &self.g[lane, 0], self.setting.eta[lane], &self.H[0, 0])
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """The ε that is made up for is a gradient along e_i."""

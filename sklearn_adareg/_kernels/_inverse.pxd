@@ -26,6 +26,7 @@ cdef class Inverse:
     cdef double* next_g(self, Py_ssize_t lane) noexcept nogil
     cdef void commit(self, Py_ssize_t lane, double weight) noexcept nogil
     cdef void explicit(self, Py_ssize_t lane, double weight, double factor, double* H) noexcept nogil
+    cdef bint explicit_anew(self, Py_ssize_t lane, const double* g, double factor, double* H) noexcept nogil
     cdef void subtract_pending(self, Py_ssize_t lane, Py_ssize_t count, double* matrix) noexcept nogil
     cdef bint changes_matrices(self, Py_ssize_t lane) noexcept nogil
     cdef void save(self, UndoLog log) noexcept nogil

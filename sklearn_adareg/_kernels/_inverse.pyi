@@ -1,11 +1,7 @@
 # Written by .ci/stubs.
 from typing import Any
 
-from ._domains import Domain
-from ._full import Full
-from ._potentials import Potential
-from ._structures import Setting
-class FullInverse(Full):
-    @classmethod
-    def allocate(cls, setting: Setting, sparse: bool) -> Any: ...
-    def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...
+class Inverse:
+    @staticmethod
+    def allocate(L: int, D: int, epsilon: float) -> Any: ...
+    def __init__(self, arrays: dict, whole: bool = ...) -> None: ...

@@ -15,7 +15,7 @@ whole, from the nearest cache. The arrays are row-major and symmetric, so LAPACK
 from libc.math cimport fmax, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
-from scipy.linalg.cython_blas cimport dsymv, dsyrk
+from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
 from ._loops cimport axpy, combine, dot, rank_one, sparse_dot
@@ -25,6 +25,7 @@ import numpy as np
 
 cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
+cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef double DRIFT = 1e-12
 
 
@@ -49,7 +50,7 @@ cdef class Inverse:
         return {"P": P, "G": G, "pending_v": np.zeros((L, FOLD, D)), "pending_g": np.zeros((L, FOLD, D)),
                 "pending_w": np.zeros((L, FOLD)), "count": np.zeros(L), "tolerance": np.full(L, DRIFT)}
 
-    def __init__(self, dict arrays):
+    def __init__(self, dict arrays, bint whole=False):
         cdef Py_ssize_t lane, k
         self.P, self.G = arrays["P"], arrays["G"]
         self.pending_v, self.pending_g, self.pending_w = arrays["pending_v"], arrays["pending_g"], arrays["pending_w"]
@@ -57,7 +58,7 @@ cdef class Inverse:
         self.L, self.D = self.P.shape[0], self.P.shape[1]
         self.along = np.empty(FOLD + 1)
         self.scratch, self.anew = np.empty((FOLD + 1, self.D)), np.empty((self.D, self.D))
-        self.at_once = self.D <= SMALL
+        self.at_once = self.D <= (SMALL_WHOLE if whole else SMALL)
         if self.at_once:                 # a state from elsewhere may have corrections waiting
             for lane in range(self.L):
                 for k in range(<Py_ssize_t> self.count[lane]):
@@ -110,14 +111,42 @@ cdef class Inverse:
 
     cdef void explicit(self, Py_ssize_t lane, double weight, double factor, double* H) noexcept nogil:
         """H = factor·(G + g gᵀ)⁻¹ with the proposed g, both triangles; ``weight`` as in ``commit``, 0: without it."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j
         cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
-        memcpy(H, &self.P[lane, 0, 0], self.D * self.D * sizeof(double))
+        cdef const double* P = &self.P[lane, 0, 0]
+        cdef const double* v = &self.pending_v[lane, k, 0]
+        cdef double along
+        if self.at_once:
+            for i in range(self.D):
+                along = weight * v[i] if weight != 0.0 else 0.0
+                for j in range(self.D):
+                    H[i * self.D + j] = factor * (P[i * self.D + j] - along * v[j])
+            return
+        memcpy(H, P, self.D * self.D * sizeof(double))
         self.pending_w[lane, k] = weight
         self.subtract_pending(lane, k + (weight != 0.0), H)
         mirror(H, self.D)
         for i in range(self.D * self.D):
             H[i] *= factor
+
+    cdef bint explicit_anew(self, Py_ssize_t lane, const double* g, double factor, double* H) noexcept nogil:
+        """The same from G, for a P that has lost its digits; whether G has an inverse."""
+        cdef int D = <int> self.D
+        cdef int k = <int> self.count[lane]
+        cdef int info = 0, inc = 1
+        cdef double one = 1.0
+        cdef Py_ssize_t i
+        memcpy(H, &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
+        if k > 0:
+            dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, H, &D)
+        dsyr("U", &D, &one, <double*> g, &inc, H, &D)
+        dpotrf("U", &D, H, &D, &info)
+        if info == 0:
+            dpotri("U", &D, H, &D, &info)
+        mirror(H, self.D)
+        for i in range(self.D * self.D):
+            H[i] *= factor
+        return info == 0
 
     # ---- corrections --------------------------------------------------------------------------------------------
 
@@ -257,7 +286,8 @@ cdef class Inverse:
         return False
 
     cdef void shift(self, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b, double by) noexcept nogil:
-        """Coordinate i is now measured from ``by`` further on, and b makes up for it: G ← T⁻ᵀ G T⁻¹ and P ← T P Tᵀ with T = I + by e_b e_iᵀ."""
+        """Coordinate i is now measured from ``by`` further on, and b makes up for it: G ← T⁻ᵀ G T⁻¹ and P ← T P Tᵀ with
+        T = I + by e_b e_iᵀ."""
         cdef Py_ssize_t j, k
         cdef double corner = self.G[lane, b, b]
         cdef double cross = self.G[lane, b, i]

@@ -4,7 +4,7 @@ from typing import Any
 from ._coordinatewise import Coordinatewise
 from ._domains import Domain
 from ._potentials import Potential
-from ._structures import Setting
+from ._setting import Setting
 class Isotropic(Coordinatewise):
     @staticmethod
     def fields(setting: Setting) -> Any: ...

@@ -5,6 +5,7 @@ import numpy as np
 
 class Loss:
     degree: int
+    log_link: bool
     steep: bool
     def __call__(self, margins: np.ndarray, target: np.ndarray) -> Any: ...
 class PointLoss(Loss): ...

@@ -2,10 +2,10 @@
 from typing import Any
 
 from ._domains import Domain
-from ._inverse import FullInverse
+from ._full import Full
 from ._potentials import Potential
-from ._structures import Setting
-class Newton(FullInverse):
+from ._setting import Setting
+class Newton(Full):
     @classmethod
     def allocate(cls, setting: Setting, sparse: bool) -> Any: ...
     def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...

@@ -1,14 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """The loss as the lanes of a model see it, in units of its own.
 
-A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have no unit,
-steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope, and is divided by
-ρ likewise; the margin has no unit, so curvatures are divided by their running mean and steps multiplied by ρ over that mean. The margin is
-kept within ±15 of the offset there.
+A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have
+no unit, steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope,
+and is divided by ρ likewise; the margin has no unit, so curvatures are divided by their running mean and steps multiplied by ρ
+over that mean. The margin is kept within ±15 of the offset there.
 """
 from libc.math cimport fmax, fmin
 
-from ._losses cimport Loss, PointLoss
+from ._losses cimport PointLoss
 from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np

@@ -3,9 +3,8 @@ from typing import Any
 
 import numpy as np
 
-from ._losses import Loss
+from ._methods import Method
 from ._rows import Rows
-from ._structures import Structure
 FINISHED: int
 STRAY_COLUMN: int
 LOSS_OVERFLOW: int
@@ -18,4 +17,4 @@ class Tally:
     weight: float
     rounds: int
     status: int
-def run_rounds(rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray, loss: Loss, structure: Structure) -> Any: ...
+def run_rounds(method: Method, rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Any: ...

@@ -4,7 +4,7 @@ from typing import Any
 from ._domains import Domain
 from ._full import Full
 from ._potentials import Potential
-from ._structures import Setting
+from ._setting import Setting
 class FullSpectral(Full):
     @classmethod
     def allocate(cls, setting: Setting, sparse: bool) -> Any: ...

@@ -1,13 +1,14 @@
 # Written by .ci/stubs.
 from typing import Any
 
-class Stack:
-    K: int
-    R: int
+from ._losses import Loss
+from ._methods import Method
+from ._setting import Setting
+from ._structures import Structure
+class Stack(Method):
     width: int
-    joint: bool
-    learning: bool
-    @staticmethod
-    def allocate(K: int, R: int, joint: bool, averaging: bool) -> Any: ...
-    def __init__(self, K: int, R: int, joint: bool, arrays: dict) -> None: ...
-    def published(self, averages: Any, lasts: Any) -> Any: ...
+    @classmethod
+    def allocate(cls, structure: Any, setting: Setting, sparse: bool) -> Any: ...
+    def __init__(self, structure: Structure) -> None: ...
+    def bind_loss(self, loss: Loss) -> Any: ...
+    def published(self) -> Any: ...

@@ -16,7 +16,6 @@ from libc.string cimport memcpy
 from ._loops cimport fade_in, small_solve
 from ._losses cimport Loss
 from ._methods cimport Method
-from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport Structure

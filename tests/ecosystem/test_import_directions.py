@@ -14,15 +14,17 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 # Highest first. A module may import from its own line and from those below.
 LAYERS = (
     "_rounds",
-    "_newton _diag _iso _spectral",
-    "_inverse _coordinatewise",
-    "_full _gathered",
-    "_structures",
     "_stack",
-    "_domains _potentials _potential_loops _losses _rows",
-    "_sum_set",
-    "_quadratic",
-    "_loops _lapack",
+    "_methods",
+    "_newton _diag _iso _spectral _full_ons",
+    "_full _coordinatewise",
+    "_structures",
+    "_objective _inverse _columns _cells",
+    "_units _l2_ball _simplex",
+    "_domains _sum_constrained",
+    "_bound_constrained",
+    "_metric _potentials _losses _rows _setting _undo",
+    "_fused_loops _power_loops _loops _lapack",
 )
 DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
 # "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"

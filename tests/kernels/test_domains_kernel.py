@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from sklearn_adareg._kernels import _domains
+from sklearn_adareg._kernels import _domains, _l2_ball, _simplex
 
 DOMAINS = {
-    "l2": _domains.L2Ball,
+    "l2": _l2_ball.L2Ball,
     "box": _domains.Box,
-    "l1": _domains.L1Ball,
-    "simplex": _domains.Simplex,
+    "l1": _simplex.L1Ball,
+    "simplex": _simplex.Simplex,
     "nonnegative": _domains.Nonnegative,
 }
 POLYHEDRA = [name for name in DOMAINS if name != "l2"]
@@ -132,7 +132,7 @@ def test_simplex_projection_that_drops_one_coordinate_at_a_time_is_exact():
     u = -(100.0 ** np.arange(d))
     u[:3] = 0.5, 0.4, 0.3
     permuted = np.random.default_rng(0).permutation(d)
-    c = _domains.Simplex(d, 1.0).project(u[permuted], np.ones(d))
+    c = _simplex.Simplex(d, 1.0).project(u[permuted], np.ones(d))
     expected = np.zeros(d)
     expected[:3] = u[:3] - 0.2 / 3
     np.testing.assert_allclose(c, expected[permuted], rtol=0, atol=1e-15)
@@ -257,9 +257,9 @@ def test_a_point_of_the_simplex_projects_to_itself():
     u = np.array([0.5, 0.0, 1.5, 1.0])
     H = random_spd(np.random.default_rng(7), 4)
     np.testing.assert_allclose(
-        _domains.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15
+        _simplex.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15
     )
-    np.testing.assert_allclose(_domains.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
+    np.testing.assert_allclose(_simplex.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["l2", "box", "l1", "nonnegative"])
@@ -278,7 +278,7 @@ def test_projected_points_are_inside_to_the_last_digit(name):
 
 def test_gauges_are_additive_and_exceeded_just_below_the_limit():
     c = np.array([0.6, -0.8])
-    for ball, limit in ((_domains.L2Ball, 1.0), (_domains.L1Ball, 1.4)):
+    for ball, limit in ((_l2_ball.L2Ball, 1.0), (_simplex.L1Ball, 1.4)):
         radius = limit
         total, exceeded = ball(2, radius).measure(c)
         assert total == pytest.approx(limit)
@@ -286,8 +286,8 @@ def test_gauges_are_additive_and_exceeded_just_below_the_limit():
         assert total == sum(ball(2, radius).measure(c[i : i + 1])[0] for i in range(2))
         assert not ball(2, radius).measure(0.999999 * c)[1]
         assert ball(2, radius).measure((1 - 1e-11) * c)[1]
-    assert _domains.Simplex(2, 1.0).measure(c)[1]
-    assert not _domains.Simplex(2, 1.0).holds([0.5, 0.5])
+    assert _simplex.Simplex(2, 1.0).measure(c)[1]
+    assert not _simplex.Simplex(2, 1.0).holds([0.5, 0.5])
     assert not _domains.Box(2, 0.1).measure(c)[1]
 
 

@@ -1,53 +1,57 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-# Projections of u in the norm of H⁻¹ onto polyhedra.
-#
-# With w = H⁻¹(u − c) the projection c is optimal when w is normal to the set at c. For the sets
-# here that reads, coordinate by coordinate, as one of three states:
-#     bounds   c_i at a bound, w_i of its sign  |  c_i between the bounds, w_i = 0
-#     sum      c_i = 0, |w_i| ≤ μ               |  c_i ≠ 0, w_i = μ sign(c_i)
-# (simplex: w_i ≤ μ, c_i ≥ 0). States fix c on a set A ("pinned") and w on the rest; one Cholesky
-# factor of H_AA gives all other numbers. Wrong states are then changed all at once. If that does
-# not lessen their number, a descent takes over: w stays in the intervals that the states allow,
-# moves towards the solution for the present states until one stops it, and lets the worst one go
-# when none does. The objective ½w'Hw − u'w + σ(w) falls all the time, so the descent ends.
-#
-# Bounds are here, the sum constraint with its level μ in _sum_set.pyx.
-#
-# H may be badly scaled: Cholesky factors do not mind, and tolerances are in units of √H_ii.
-import numpy as np
+"""Projections of u in the norm of H⁻¹ onto polyhedra, by an active-set method.
 
+With w = H⁻¹(u − c) the projection c is optimal when w is normal to the set at c. For the sets here that reads, coordinate by
+coordinate, as one of three states:
+
+    bounds   c_i at a bound, w_i of its sign  |  c_i between the bounds, w_i = 0
+    sum      c_i = 0, |w_i| ≤ μ               |  c_i ≠ 0, w_i = μ sign(c_i)
+
+(simplex: w_i ≤ μ, c_i ≥ 0). States fix c on an index set A ("pinned") and w on the rest; one Cholesky factor of H_AA gives all
+other numbers. The coordinates whose state is wrong then change it, all at once. If that does not lessen their number, a descent
+takes over: w stays in the intervals that the states allow, moves towards the solution for the present states until it meets
+the end of an interval, and the coordinate that violates its condition most changes its state when w meets none. The objective
+½w'Hw − u'w + σ(w) decreases in every step, so the descent ends.
+
+The first states are those of a start, if there is one. They do not influence the result, which is computed from the last states.
+
+This module has the bounds, ``_sum_constrained`` the sum constraint with its multiplier μ. Tolerances are in units of √H_ii, so
+that they do not depend on the units of the coordinates.
+"""
 from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
+
+from ._metric cimport NOT_FINITE, STALLED, Metric
+
+import numpy as np
 
 cdef int GRACE = 4            # block steps that may fail to help before the descent begins
 cdef double TOLERANCE = 1e-14
+cdef double AT_BOUND = 1e-9   # a start this near to a bound, relative to it, is taken to be there
 
 
 cdef class ActiveSet:
-    def __cinit__(self, Py_ssize_t d):
-        self.d = d
+    def __cinit__(self, Metric metric):
+        cdef Py_ssize_t d = metric.d
+        self.d, self.metric = d, metric
         self.patience = 30
-        self._block = np.empty(d * d)
-        self._vectors = np.empty(9 * d)
+        self._vectors = np.empty(10 * d)
         self._pinned = np.empty(d, dtype=np.intp)
         self._state = np.zeros(d, dtype=np.int8)
         self._wanted = np.zeros(d, dtype=np.int8)
         cdef double* start = &self._vectors[0]
         self.u, self.p, self.q, self.a = start, start + d, start + 2 * d, start + 3 * d
-        self.b, self.root, self.x = start + 4 * d, start + 5 * d, start + 6 * d
-        self.right = start + 7 * d
+        self.b, self.root, self.x, self.product = start + 4 * d, start + 5 * d, start + 6 * d, start + 7 * d
+        self.right = start + 8 * d
 
     # ---- what both kinds of constraints share
 
-    cdef int begin(self, const double* c, const double* H, Py_ssize_t ldh) noexcept nogil:
+    cdef int begin(self, const double* c) noexcept nogil:
         cdef Py_ssize_t i
         cdef double total = 0
-        self.H, self.ldh = H, ldh
         memcpy(self.u, c, self.d * sizeof(double))
         for i in range(self.d):
-            self.root[i] = sqrt(H[i * ldh + i])
+            self.root[i] = sqrt(self.metric.H[i * self.d + i])
             total += self.root[i] + fabs(c[i])
         self.restart_pivots()
         return 0 if isfinite(total) else NOT_FINITE
@@ -58,36 +62,14 @@ cdef class ActiveSet:
 
     cdef int factor(self) noexcept nogil:
         """Cholesky factor of H_AA, A the first n_pinned of _pinned."""
-        cdef Py_ssize_t k, l, n = self.n_pinned
-        cdef const double* row
-        cdef double* block = &self._block[0]
-        cdef int order = <int>n, info = 0
-        cdef char upper = b"U"
-        if n == 0:
-            return 0
-        for k in range(n):
-            row = self.H + self._pinned[k] * self.ldh
-            for l in range(k + 1):
-                block[k * n + l] = row[self._pinned[l]]
-        dpotrf(&upper, &order, block, &order, &info)
-        return info
-
-    cdef void solve(self, double* right, int columns) noexcept nogil:
-        """right ← H_AA⁻¹ right, its columns packed to the length of A."""
-        cdef int order = <int>self.n_pinned, info = 0
-        cdef char upper = b"U"
-        if order > 0:
-            dpotrs(&upper, &order, &columns, &self._block[0], &order, right, &order, &info)
+        return self.metric.factor_block(&self._pinned[0], self.n_pinned)
 
     cdef void subtract(self, double* y, const double* w) noexcept nogil:
         """y ← y − H w."""
-        cdef Py_ssize_t j
-        cdef int n = <int>self.d, one = 1
-        cdef double factor
-        for j in range(self.d):
-            if w[j] != 0:
-                factor = -w[j]
-                daxpy(&n, &factor, <double*>self.H + j * self.ldh, &one, y, &one)
+        cdef Py_ssize_t i
+        self.metric.times(w, self.product)
+        for i in range(self.d):
+            y[i] -= self.product[i]
 
     cdef void want(self, Py_ssize_t i, signed char state, double size) noexcept nogil:
         self._wanted[i] = state
@@ -161,17 +143,20 @@ cdef class ActiveSet:
 
     # ---- bounds
 
-    cdef int within_bounds(self, double* c, double* w, const double* H, Py_ssize_t ldh,
-                           double lower, double upper) noexcept nogil:
+    cdef int within_bounds(self, double* c, double* w, double lower, double upper, const double* start) noexcept nogil:
         cdef Py_ssize_t i, k, d = self.d
         cdef double reach, top, slack
-        cdef int info = self.begin(c, H, ldh)
+        cdef int info = self.begin(c)
         if info != 0:
             memset(w, 0, d * sizeof(double))
             return info
         self.sums = False
         for i in range(d):
             self._state[i] = 1 if c[i] > upper else (-1 if c[i] < lower else 0)
+            if start != NULL and start[i] >= upper - AT_BOUND * fabs(upper):        # no if upper is infinite
+                self._state[i] = 1
+            elif start != NULL and start[i] <= lower + AT_BOUND * fabs(lower):
+                self._state[i] = -1
         while self.pivots < MAX_GROWTHS * (50 + 10 * d):
             k = 0
             for i in range(d):
@@ -183,7 +168,7 @@ cdef class ActiveSet:
             info = self.factor()
             if info != 0:
                 break
-            self.solve(self.right, 1)
+            self.metric.solve(self.right, 1)
             memset(w, 0, d * sizeof(double))
             for k in range(self.n_pinned):
                 w[self._pinned[k]] = self.right[k]
@@ -224,7 +209,7 @@ cdef class ActiveSet:
         for k in range(self.n_pinned):
             i = self._pinned[k]
             self.right[k] = c[i] - (upper if self._state[i] > 0 else lower)
-        self.solve(self.right, 1)
+        self.metric.solve(self.right, 1)
         for k in range(self.n_pinned):
             i = self._pinned[k]
             w[i] += self.right[k]

@@ -1,28 +1,27 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-# Projections of u in the norm of H⁻¹ onto Σ|c| ≤ radius and onto the simplex: see _quadratic.pyx for the states.
-#
-# The level μ of a sum constraint is found together with the states (w, c are affine in μ for given
-# states). That almost always ends in a few steps; if not, the level is bracketed and the states
-# found for each level by themselves, which always ends: Σ|c(μ)| falls monotonely and is piecewise
-# linear, so that the last Newton step is exact.
+"""Projections of u in the norm of H⁻¹ onto Σ|c| ≤ radius and onto the simplex; for the states see ``_bound_constrained``.
+
+The multiplier μ of the sum constraint, the level, is found together with the states: for given states, w and c are affine in μ.
+That almost always ends in a few steps. If it does not, the level is bracketed and the states are found for each level
+separately, which always ends: Σ|c(μ)| decreases monotonically and is piecewise linear, so that the last Newton step is exact.
+"""
 from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy
 
-from ._quadratic cimport MAX_GROWTHS, STALLED, ActiveSet
+from ._bound_constrained cimport MAX_GROWTHS, ActiveSet
+from ._metric cimport STALLED
 
 cdef int MAX_LEVELS = 200
 
 
-cdef class SumSet(ActiveSet):
+cdef class SumConstrained(ActiveSet):
     # Σ|c| = radius (two signs), or Σc = radius and c ≥ 0
 
-    cdef int with_sum(self, double* c, double* w, const double* H, Py_ssize_t ldh,
-                      const double* start, double radius, bint two_signs) noexcept nogil:
+    cdef int with_sum(self, double* c, double* w, const double* start, double radius, bint two_signs) noexcept nogil:
         """The signs of start are the first guess of the signs of c."""
         cdef Py_ssize_t i, d = self.d
         cdef double level = 0
-        cdef int _step, info = self.begin(c, H, ldh)
+        cdef int _step, info = self.begin(c)
         if info != 0:
             memset(w, 0, d * sizeof(double))
             return info
@@ -54,18 +53,14 @@ cdef class SumSet(ActiveSet):
     cdef int split(self) noexcept nogil:
         """For the present states, p, q, a, b of w = p + μq and c = a − μb."""
         cdef Py_ssize_t i, k = 0, n, d = self.d
-        cdef int info, length = <int>d, one = 1
-        cdef double factor
+        cdef int info
         memset(self.p, 0, d * sizeof(double))
-        memset(self.b, 0, d * sizeof(double))
         for i in range(d):
             self.q[i] = self._state[i]
             if self._state[i] == 0:
                 self._pinned[k] = i
                 k += 1
-            else:
-                factor = self._state[i]
-                daxpy(&length, &factor, <double*>self.H + i * self.ldh, &one, self.b, &one)
+        self.metric.times(self.q, self.b)
         self.n_pinned = n = k
         info = self.factor()
         if info != 0:
@@ -73,11 +68,11 @@ cdef class SumSet(ActiveSet):
         for k in range(n):
             self.right[k] = self.u[self._pinned[k]]
             self.right[n + k] = -self.b[self._pinned[k]]
-        self.solve(self.right, 2)
+        self.metric.solve(self.right, 2)
         for k in range(n):
             i = self._pinned[k]
             self.p[i], self.q[i] = self.right[k], self.right[n + k]
-            daxpy(&length, &self.q[i], <double*>self.H + i * self.ldh, &one, self.b, &one)
+        self.metric.times(self.q, self.b)
         memcpy(self.a, self.u, d * sizeof(double))
         self.subtract(self.a, self.p)
         return 0
@@ -192,7 +187,7 @@ cdef class SumSet(ActiveSet):
                          bint two_signs) noexcept nogil:
         """One step of iterative refinement, then signs and sum to the last digit."""
         cdef Py_ssize_t i, k, d = self.d, n = self.n_pinned
-        cdef double slope = self.slope(), excess = -radius, change
+        cdef double slope = self.slope(), excess = -radius, change, size
         self.combine(c, w, level)
         memcpy(self.a, self.u, d * sizeof(double))
         self.subtract(self.a, w)
@@ -201,7 +196,7 @@ cdef class SumSet(ActiveSet):
         change = excess / slope
         for k in range(n):
             self.right[k] = self.a[self._pinned[k]]
-        self.solve(self.right, 1)
+        self.metric.solve(self.right, 1)
         level += change
         for i in range(d):
             w[i] += change * self.q[i]
@@ -217,8 +212,14 @@ cdef class SumSet(ActiveSet):
             if self._state[i] == 0:
                 c[i] = 0
             excess += self._state[i] * c[i]
+        size = 0
         for i in range(d):
             if self._state[i] != 0:
                 c[i] -= excess / slope * self.b[i]
                 if self._state[i] * c[i] < 0:
                     c[i] = 0
+                size += fabs(c[i])
+        # Far from u, c = u − Hw has few digits of its own, and a sign that rounding has changed takes part of the sum with it.
+        if size > 0 and not two_signs:
+            for i in range(d):
+                c[i] *= radius / size

@@ -1,5 +1,6 @@
 # Written by .ci/stubs.
-class ActiveSet:
+class Metric:
     d: int
-    patience: int
+    ridge: float
+    factorizations: int
     def __init__(self, d: int) -> None: ...

@@ -1,11 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-# Projections in the norm of H⁻¹ with a sum constraint.
-from ._quadratic cimport ActiveSet
+# Projections in the norm of H⁻¹ onto the l1 ball and the simplex.
+from ._bound_constrained cimport ActiveSet
 
 
-cdef class SumSet(ActiveSet):
-    cdef int with_sum(self, double* c, double* w, const double* H, Py_ssize_t ldh,
-                      const double* start, double radius, bint two_signs) noexcept nogil
+cdef class SumConstrained(ActiveSet):
+    cdef int with_sum(self, double* c, double* w, const double* start, double radius, bint two_signs) noexcept nogil
 
     cdef int split(self) noexcept nogil
     cdef double level_for(self, double radius) noexcept nogil

@@ -1,3 +1,0 @@
-# Written by .ci/stubs.
-from ._quadratic import ActiveSet
-class SumSet(ActiveSet): ...
