@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import _registry, _rules, _theory
+from . import _blocks, _registry, _rules, _theory
 from ._recipe import Recipe
 
 FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
@@ -63,7 +63,7 @@ def choose_method(params, potential, structure):
     return "algorithm1"
 
 
-def make_recipe(params, X, shape, theory_bounds, is_sparse):
+def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     """The resolved parameters that a state is built from.
 
     Parameters
@@ -78,6 +78,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         Gives the largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
     is_sparse : bool
         Whether rows are sparse; decides the memory layout only.
+    feature_names : ndarray or None
+        The names of the features, by which blocks may name them.
     """
     d = X.shape[1]
     _rules.check_width(d)
@@ -90,6 +92,9 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse):
         potential=potential,
         potential_parameters={name: params[name] for name in entry.parameters},
         structure=structure,
+        blocks=_blocks.resolve(params["blocks"], X, feature_names)
+        if _registry.STRUCTURES[structure].has_blocks
+        else None,
         loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from . import _auto, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
-from ._checks import check_columns, check_finite, check_rows_and_targets, shown
+from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
 from ._fitted import FittedLinearModel
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
@@ -33,7 +33,7 @@ from ._weights import (
 )
 
 SEGMENT = 1 << 18  # rounds between two looks at the keyboard
-NEWER_PARAMETERS = {"scoring": None}  # that version 0.1 had not, and the values that do as it did
+NEWER_PARAMETERS = {"scoring": None, "blocks": "auto"}  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 REASONS = {
     _rounds.LOSS_OVERFLOW: "the loss is not finite",
@@ -207,6 +207,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             self._shape_of_model(y, classes),
             partial(theory_bounds, targets, weights),
             sparse.issparse(X),
+            getattr(self, "feature_names_in_", None),
         )
         return State(recipe, classes)
 
@@ -232,7 +233,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """A running state goes on only with the parameters that it was built from."""
         for name, before in self._begun_with.items():
             now = getattr(self, name)
-            if now is not before and now != before:
+            if not same_value(now, before):
                 raise ValueError(
                     f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
                     f"change it; set {name} back, or call fit (warm_start=False) to start anew."

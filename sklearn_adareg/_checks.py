@@ -22,6 +22,16 @@ def shown(value):
     return repr(value)
 
 
+def same_value(one, other):
+    """Whether two values of a parameter are equal; lists may have arrays in them."""
+    if one is other:
+        return True
+    sequences = (list, tuple, range, np.ndarray)
+    if isinstance(one, sequences) and isinstance(other, sequences):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    return bool(one == other)
+
+
 def needs_no_conversion(X):
     """Whether X needs no conversion: rows and columns of floats, C-contiguous or CSR, and neither a subclass nor a container."""
     if type(X) is np.ndarray:

@@ -102,6 +102,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         structure="auto",
         *,
         loss="log_loss",
+        blocks="auto",
         p=2.0,
         eta="auto",
         epsilon="auto",
@@ -130,6 +131,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.potential = potential
         self.structure = structure
         self.loss = loss
+        self.blocks = blocks
         self.p = p
         self.eta = eta
         self.epsilon = epsilon

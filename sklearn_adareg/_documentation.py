@@ -39,6 +39,13 @@ structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
     ``"auto"`` is ``"{FEW}"`` for up to 100 features and ``"{MANY}"`` for more, or where the potential or an L1 penalty
     asks for it."""
 COMMON = {
+    "blocks": """blocks : "auto", int or list, default="auto"
+    The blocks of features of the structure ``"block"``; the intercept is a block of its own. An integer n makes blocks of n
+    features that follow one another. A list has one group of features for each block: indices, a slice, or feature names;
+    features in no group are blocks of their own. The groups of a fitted ColumnTransformer are
+    ``blocks=list(transformer.output_indices_.values())``. ``"auto"`` is one block for up to 32 features. For up to 3,000 features
+    and dense rows it groups features whose correlation in the first 2,000 rows of the first call stands out from noise, in blocks
+    of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8.""",
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
@@ -50,7 +57,7 @@ COMMON = {
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the full structure with a potential other than ``"ons"``: the eigendecomposition is reused until G could
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition is reused until G could
     exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it does not. The regret bound grows
     by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"

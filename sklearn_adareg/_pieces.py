@@ -103,9 +103,11 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
-    spectrum: Callable | None = None  # G → the D eigenvalues of P_S G, for regret bounds
+    has_blocks: bool = False  # is told which coordinates belong together
+    # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
+    spectrum: Callable | None = None
     auto_potential: str = "adagrad"  # what potential="auto" is
-    memory: Callable | None = None  # (lanes, D) → bytes; None: a few numbers per feature and lane
+    memory: Callable | None = None  # (lanes, D) → bytes, of each block if it has blocks; None: a few numbers per feature and lane
     summary: str = ""  # for the documentation
 
 
@@ -126,6 +128,10 @@ class Domain:
     def bounded(self):
         """Whether the set has a diameter."""
         return self.diameter is not None
+
+    def block_diameter(self, radius, size):
+        """The Euclidean diameter of the set's projection onto so many coordinates."""
+        return self.sup_diameter(radius, 1) if size == 1 else self.diameter(radius, size)
 
     @property
     def joint_prox(self):

@@ -7,6 +7,8 @@ here, and nowhere else.
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from . import _registry
 from ._kernels import _losses
 from ._kernels._setting import Setting
@@ -31,6 +33,7 @@ class Recipe:
     potential: object  # a name or a SpectralPotential
     potential_parameters: dict = field(default_factory=dict)
     structure: str
+    blocks: tuple | None = None  # the number of each feature's block, where the structure has any
     loss: str | None  # None in a state of version 0.1 until its estimator completes it
     loss_parameters: dict = field(default_factory=dict)
     degree: int = 0  # of the loss in the residual
@@ -78,6 +81,13 @@ class Recipe:
     def rates(self):
         """How many step sizes learn side by side."""
         return len(self.eta) if self.method == "stack" else 1
+
+    @property
+    def block_sizes(self):
+        """How many coordinates each matrix of the structure has: D, unless the structure has blocks."""
+        if self.blocks is None:
+            return (self.D,)
+        return (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
 
     @property
     def shape(self):

@@ -8,6 +8,8 @@ import numpy as np
 
 from . import _probabilities, _spectra
 from ._kernels import (
+    _block_ons,
+    _block_spectral,
     _diag,
     _domains,
     _full_ons,
@@ -95,6 +97,10 @@ def _adagrad_diag(problem):
     return problem.sup_diameter / np.sqrt(2), 1e-10
 
 
+def _adagrad_block(problem):
+    return problem.block_diameter / np.sqrt(2), 1e-10
+
+
 def _adagrad_iso(problem):
     return problem.diameter / np.sqrt(2 * problem.D), 1e-10
 
@@ -110,7 +116,12 @@ POTENTIALS = {
         operator_antitone=True,
         rates=(0.5, 5.0),
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
-        theory={"full": _adagrad_full, "diag": _adagrad_diag, "iso": _adagrad_iso},
+        theory={
+            "full": _adagrad_full,
+            "block": _adagrad_block,
+            "diag": _adagrad_diag,
+            "iso": _adagrad_iso,
+        },
         formula=r"\eta\lambda^{-1/2}",
     ),
     "ons": Potential(
@@ -125,6 +136,7 @@ POTENTIALS = {
         auto_by_structure={"full": (4.0, 1.0)},
         theory={
             "full": _ons_full,
+            "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
             "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
             "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
         },
@@ -148,6 +160,11 @@ def _full_kernel(recipe):
     return _full_ons.FullONS if potential(recipe.potential).inverse else _spectral.FullSpectral
 
 
+def _block_kernel(recipe):
+    inverse = potential(recipe.potential).inverse
+    return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
+
+
 def _diag_kernel(recipe):
     return _diag.Diagonal
 
@@ -161,6 +178,10 @@ def _full_memory(lanes, D):
     return 8 * (3 * lanes + 2) * D * D  # three matrices per lane, and two to work in
 
 
+def _block_memory(lanes, D):
+    return 8 * lanes * D * (4 * D + 8)  # four matrices per lane or two and their corrections, and vectors
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -169,6 +190,14 @@ STRUCTURES = {
         auto_potential="ons",
         memory=_full_memory,
         summary=r"any positive definite matrix (:math:`O(d^2)` per round)",
+    ),
+    "block": Structure(
+        _block_kernel,
+        has_blocks=True,
+        spectrum=_spectra.of_blocks,
+        memory=_block_memory,
+        summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
+        "of n features each)",
     ),
     "diag": Structure(
         _diag_kernel,

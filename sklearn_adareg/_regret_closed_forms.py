@@ -5,7 +5,7 @@ import numpy as np
 from . import _registry
 
 
-def adagrad_bound(G_T, diameter, *, structure="full", eta=None, refresh_factor=1.0):
+def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, refresh_factor=1.0):
     r"""The regret bound of AdaGrad: full, diagonal, isotropic (adaptive gradient descent).
 
     .. math::
@@ -50,7 +50,7 @@ def adagrad_bound(G_T, diameter, *, structure="full", eta=None, refresh_factor=1
     )
 
 
-def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", eta=None, refresh_factor=1.0):
+def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None, refresh_factor=1.0):
     r"""The regret bound of the p-norm potential.
 
     .. math::
@@ -102,7 +102,7 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", eta=None, refresh_fac
     return float(stability / eta + refresh_factor * eta * bracket)
 
 
-def ons_bound(G_T, diameter, *, epsilon, eta, structure="full"):
+def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
     r"""The regret bound of the Online Newton Step: full, diagonal, isotropic.
 
     .. math::

@@ -40,6 +40,7 @@ class Registered(StrOptions):
 COMMON_CONSTRAINTS = {
     "potential": [Registered(_registry.POTENTIALS, "auto"), SpectralPotential],
     "structure": [Registered(_registry.STRUCTURES, "auto")],
+    "blocks": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), list, tuple],
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
@@ -65,7 +66,7 @@ COMMON_CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
-LASTING = "potential structure loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average fit_intercept".split()
+LASTING = "potential structure blocks loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average fit_intercept".split()
 
 
 def check_pairs(params):
@@ -104,6 +105,9 @@ def check_pairs(params):
             f"eta={shown(params['eta'])} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
             "leave eta='auto'."
         )
+    if not isinstance(params["blocks"], str) and not _may_have_blocks(structure):
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_blocks)
+        _warn_ignored("blocks", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
     if params["radius"] is not None and name is None:
         _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
     if params["l1_ratio"] > 0 and not alpha > 0:
@@ -137,6 +141,10 @@ def _may_take_l1(structure):
     return structure == "auto" or _registry.STRUCTURES[structure].takes_l1
 
 
+def _may_have_blocks(structure):
+    return structure != "auto" and _registry.STRUCTURES[structure].has_blocks
+
+
 def _has_own_step_size(potential):
     return potential != "auto" and _registry.potential(potential).has_own_step_size
 
@@ -167,7 +175,7 @@ def check_memory(recipe):
     memory = _registry.STRUCTURES[recipe.structure].memory
     if memory is None:
         return
-    needed = memory(recipe.lanes, recipe.D)
+    needed = sum(memory(recipe.lanes, size) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

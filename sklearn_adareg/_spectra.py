@@ -22,3 +22,14 @@ def mean_diagonal(G):
     """tr(G)/D, D times."""
     own = diagonal(G)
     return np.full(len(own), np.mean(own))
+
+
+def of_blocks(G, numbers):
+    """Of the blocks of G; ``numbers`` has the number of each coordinate's block. G may be its diagonal if all have size 1."""
+    sizes = np.bincount(numbers)
+    if G.ndim == 1 and sizes.max() > 1:
+        raise ValueError("Blocks of several coordinates need the matrix G_T, not its diagonal.")
+    if G.ndim == 1:
+        return G
+    members = [np.flatnonzero(numbers == number) for number in range(len(sizes))]
+    return np.concatenate([np.linalg.eigvalsh(G[np.ix_(own, own)]) for own in members])

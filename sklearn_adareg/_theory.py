@@ -18,6 +18,7 @@ class Problem:
     D: int
     diameter: float
     sup_diameter: float
+    block_diameter: float  # of the domain's projection onto the coordinates of a block, the largest
     find_limits: Callable
     limits: dict | None = None
 
@@ -67,6 +68,7 @@ def theory_steps(recipe, params, X, bounds):
         recipe.d,
         domain.diameter(recipe.radius, recipe.d),
         domain.sup_diameter(recipe.radius, recipe.d),
+        domain.block_diameter(recipe.radius, max(recipe.block_sizes)),
         lambda: theory_limits(recipe, X, bounds()),
     )
     with np.errstate(all="ignore"):

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """full, ψ(λ) = η/λ: H_t = η G_t⁻¹ without a decomposition, O(D²) a round (see ``_inverse``)."""
 from libc.math cimport sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from ._domains cimport Domain
 from ._full cimport Full
@@ -31,7 +31,7 @@ cdef class FullONS(Full):
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
     cdef void save_matrices(self) noexcept nogil:
-        self.inverse.save(self.undo)
+        self.inverse.save(self.undo, 0, self.setting.L)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         """H_t times g_t, or times θ_t."""
@@ -85,19 +85,7 @@ cdef class FullONS(Full):
         return self.inverse.explicit_anew(lane, &self.g[lane, 0], self.setting.eta[lane], &self.H[0, 0])
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
-        """The ε that is made up for is a gradient along e_i."""
-        cdef double* g
-        cdef double* v
-        cdef double made_up = sqrt(self.setting.epsilon * (1.0 - 1.0 / (growth * growth)))
-        cdef double weight
-        self.inverse.scale_coordinate(lane, i, growth)
-        g, v = self.inverse.next_g(lane), self.inverse.next_v(lane)
-        memset(g, 0, self.setting.D * sizeof(double))
-        g[i] = made_up
-        self.inverse.times(lane, g, v)
-        weight = 1.0 / (1.0 + made_up * v[i])
-        if weight != 1.0:
-            self.inverse.commit(lane, weight)
+        self.inverse.carry(lane, i, growth, self.setting.epsilon)
 
     cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil:
         cdef Py_ssize_t i

@@ -6,6 +6,7 @@ from ._undo cimport UndoLog
 @cython.final
 cdef class Inverse:
     cdef Py_ssize_t L, D
+    cdef Py_ssize_t room            # for corrections that wait
     cdef double[:, :, ::1] P
     cdef double[:, :, ::1] G
     cdef double[:, :, ::1] pending_v
@@ -29,7 +30,8 @@ cdef class Inverse:
     cdef bint explicit_anew(self, Py_ssize_t lane, const double* g, double factor, double* H) noexcept nogil
     cdef void subtract_pending(self, Py_ssize_t lane, Py_ssize_t count, double* matrix) noexcept nogil
     cdef bint changes_matrices(self, Py_ssize_t lane) noexcept nogil
-    cdef void save(self, UndoLog log) noexcept nogil
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth, double epsilon) noexcept nogil
     cdef void fold(self, Py_ssize_t lane) noexcept nogil
     cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil
     cdef void scale_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """The inverse of G = G_0 + Σ g gᵀ, kept by Sherman–Morrison: O(D²) for each g.
 
-Rank-one corrections wait in a thin factor, G⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``FOLD`` of them
+Rank-one corrections wait in a thin factor, G⁻¹ = P − Σ w_i v_i v_iᵀ, and are folded into P with BLAS 3 when ``room`` of them
 have come, so that a sparse g costs O(D·nnz). A small P takes them at once, which is less than going by those that wait.
 G itself is folded beside it: it tells how far P has drifted from its inverse, and is inverted anew when that is too far.
 
@@ -43,12 +43,13 @@ cdef class Inverse:
     """G⁻¹ of each of L lanes."""
 
     @staticmethod
-    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon):
+    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, Py_ssize_t room=FOLD):
+        """The arrays of L matrices εI, with room for so many corrections that wait."""
         diagonal = np.arange(D)
         P, G = np.zeros((L, D, D)), np.zeros((L, D, D))
         P[:, diagonal, diagonal], G[:, diagonal, diagonal] = 1.0 / epsilon, epsilon
-        return {"P": P, "G": G, "pending_v": np.zeros((L, FOLD, D)), "pending_g": np.zeros((L, FOLD, D)),
-                "pending_w": np.zeros((L, FOLD)), "count": np.zeros(L), "tolerance": np.full(L, DRIFT)}
+        return {"P": P, "G": G, "pending_v": np.zeros((L, room, D)), "pending_g": np.zeros((L, room, D)),
+                "pending_w": np.zeros((L, room)), "count": np.zeros(L), "tolerance": np.full(L, DRIFT)}
 
     def __init__(self, dict arrays, bint whole=False):
         cdef Py_ssize_t lane, k
@@ -56,8 +57,9 @@ cdef class Inverse:
         self.pending_v, self.pending_g, self.pending_w = arrays["pending_v"], arrays["pending_g"], arrays["pending_w"]
         self.count, self.tolerance = arrays["count"], arrays["tolerance"]
         self.L, self.D = self.P.shape[0], self.P.shape[1]
-        self.along = np.empty(FOLD + 1)
-        self.scratch, self.anew = np.empty((FOLD + 1, self.D)), np.empty((self.D, self.D))
+        self.room = self.pending_w.shape[1]
+        self.along = np.empty(self.room + 1)
+        self.scratch, self.anew = np.empty((self.room + 1, self.D)), np.empty((self.D, self.D))
         self.at_once = self.D <= (SMALL_WHOLE if whole else SMALL)
         if self.at_once:                 # a state from elsewhere may have corrections waiting
             for lane in range(self.L):
@@ -164,7 +166,7 @@ cdef class Inverse:
             rank_one(-weight, &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.D)
             self.pending_w[lane, k] = 0.0
         self.count[lane] += 1.0
-        if self.count[lane] == FOLD:
+        if self.count[lane] == self.room:
             self.fold(lane)
 
     cdef void subtract_pending(self, Py_ssize_t lane, Py_ssize_t count, double* matrix) noexcept nogil:
@@ -182,17 +184,32 @@ cdef class Inverse:
 
     cdef bint changes_matrices(self, Py_ssize_t lane) noexcept nogil:
         """Whether the next ``commit`` writes to P or G, and not only to what waits."""
-        return self.at_once or self.count[lane] + 1.0 == FOLD
+        return self.at_once or self.count[lane] + 1.0 == self.room
 
-    cdef void save(self, UndoLog log) noexcept nogil:
-        """Log everything."""
-        log.save(&self.P[0, 0, 0], self.L * self.D * self.D)
-        log.save(&self.G[0, 0, 0], self.L * self.D * self.D)
-        log.save(&self.pending_v[0, 0, 0], self.L * FOLD * self.D)
-        log.save(&self.pending_g[0, 0, 0], self.L * FOLD * self.D)
-        log.save(&self.pending_w[0, 0], self.L * FOLD)
-        log.save(&self.count[0], self.L)
-        log.save(&self.tolerance[0], self.L)
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil:
+        """Log everything of so many lanes."""
+        log.save(&self.P[first, 0, 0], lanes * self.D * self.D)
+        log.save(&self.G[first, 0, 0], lanes * self.D * self.D)
+        log.save(&self.pending_v[first, 0, 0], lanes * self.room * self.D)
+        log.save(&self.pending_g[first, 0, 0], lanes * self.room * self.D)
+        log.save(&self.pending_w[first, 0], lanes * self.room)
+        log.save(&self.count[first], lanes)
+        log.save(&self.tolerance[first], lanes)
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth, double epsilon) noexcept nogil:
+        """Coordinate i in a larger unit; the ε that is made up for is a gradient along e_i."""
+        cdef double* g
+        cdef double* v
+        cdef double made_up = sqrt(epsilon * (1.0 - 1.0 / (growth * growth)))
+        cdef double weight
+        self.scale_coordinate(lane, i, growth)
+        g, v = self.next_g(lane), self.next_v(lane)
+        memset(g, 0, self.D * sizeof(double))
+        g[i] = made_up
+        self.times(lane, g, v)
+        weight = 1.0 / (1.0 + made_up * v[i])
+        if weight != 1.0:
+            self.commit(lane, weight)
 
     cdef void fold(self, Py_ssize_t lane) noexcept nogil:
         """Take what waits into P and G, and see whether P still is G's inverse."""

@@ -192,6 +192,32 @@ ADAREG_CLONES static void adareg_combine(adareg_in matrix, ptrdiff_t stride, con
     }
 }
 
+/* out_i = row_i · b, the rows of a D × D matrix, four at a time */
+ADAREG_CLONES static void adareg_dots(adareg_in matrix, adareg_in b, adareg_out out, ptrdiff_t D)
+{
+    ptrdiff_t i = 0;
+    for (; i + 4 <= D; i += 4) {
+        const double *rows = matrix + i * D;
+        double part[4][4] = {{0}}, rest[4] = {0};
+        ptrdiff_t j = 0;
+        for (; j + 4 <= D; j += 4)
+            for (int r = 0; r < 4; r++)
+                for (int k = 0; k < 4; k++)
+                    part[r][k] += rows[r * D + j + k] * b[j + k];
+        for (; j < D; j++)
+            for (int r = 0; r < 4; r++)
+                rest[r] += rows[r * D + j] * b[j];
+        for (int r = 0; r < 4; r++)
+            out[i + r] = rest[r] + ((part[r][0] + part[r][2]) + (part[r][1] + part[r][3]));
+    }
+    for (; i < D; i++) {
+        double total = 0.0;
+        for (ptrdiff_t j = 0; j < D; j++)
+            total += matrix[i * D + j] * b[j];
+        out[i] = total;
+    }
+}
+
 /* G += g², g = s z */
 ADAREG_INLINE void adareg_square_in_of(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, const ptrdiff_t L)
 {

@@ -14,6 +14,7 @@ cdef extern from "_loops.h" nogil:
     void axpy "adareg_axpy"(double a, const double* x, double* y, Py_ssize_t n)
     void combine "adareg_combine"(const double* matrix, Py_ssize_t stride, const int* index, const double* w,
                                   Py_ssize_t n, double* out, Py_ssize_t D)
+    void dots "adareg_dots"(const double* matrix, const double* b, double* out, Py_ssize_t D)
     void square_in "adareg_square_in"(const double* z, const double* s, double* G, Py_ssize_t n, Py_ssize_t L)
     void scaled_step "adareg_scaled_step"(const double* z, const double* hs, double C, double* x, double* u,
                                           Py_ssize_t n, Py_ssize_t L)

@@ -225,7 +225,7 @@ cdef class Newton(Full):
     cdef void save_matrices(self) noexcept nogil:
         self.save_weights()
         if not self.matrices_saved:
-            self.inverse.save(self.undo)
+            self.inverse.save(self.undo, 0, self.setting.L)
             self.matrices_saved = True
 
     cdef void move_center(self, Py_ssize_t i, Column* column, double to) noexcept nogil:

@@ -20,6 +20,7 @@ cdef class Setting:
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
         self.degree, self.counted, self.weights_as_rows = recipe.degree, recipe.counted, recipe.weights_as_rows
         self.epsilon, self.refresh, self.start = recipe.epsilon, recipe.refresh, recipe.start
+        self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 
 

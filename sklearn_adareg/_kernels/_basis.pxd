@@ -1,0 +1,43 @@
+cimport cython
+
+from ._potentials cimport Potential
+from ._undo cimport UndoLog
+
+
+@cython.final
+cdef class Basis:
+    cdef Py_ssize_t L, D
+    cdef Potential potential
+    cdef double delta, epsilon
+    cdef bint small                   # products by our own loops, whose calls cost less than those of BLAS
+    cdef double[:, :, ::1] G
+    cdef double[:, :, ::1] V          # eigenvectors of G_τ, one per row
+    cdef double[:, ::1] eigenvalues   # and their eigenvalues
+    cdef double[:, ::1] h             # ψ of those
+    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
+    cdef double[::1] s                # at least its largest eigenvalue
+    cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
+    cdef double[::1] refreshes
+    # of the round under way
+    cdef int[::1] renewed             # per lane: whether the basis below replaces that of G_τ
+    cdef double[:, :, ::1] new_V
+    cdef double[:, ::1] new_eigenvalues
+    cdef double[:, ::1] new_h
+    cdef double[::1] new_s
+    cdef double[:, ::1] whitened      # G_τ^(−1/2) g in the basis
+    cdef double[::1] along
+    cdef double[::1] work
+    cdef int[::1] iwork
+
+    cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
+    cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil
+    cdef void explicit(self, Py_ssize_t lane, double eta, double* H) noexcept nogil
+    cdef int at_rest(self, Py_ssize_t lane) noexcept nogil
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
+    cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
+    cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil
+    cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil
+    cdef void into_basis(self, const double* V, const double* b) noexcept nogil
+    cdef void out_of_basis(self, const double* V, double* out) noexcept nogil
+    cdef void add_square(self, double* v, double* A) noexcept nogil

@@ -1,0 +1,225 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""H_t = ψ(G_t) for any ψ, by the eigenvalues and eigenvectors of G, which serve for many rounds.
+
+The basis of an older G_τ is kept. Each round, once g_t has joined G_t and before the step, W += b bᵀ and s += bᵀb with b =
+G_τ^(−1/2) g_t, so that G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(W). While s ≤ δ,
+
+    G_τ ⪯ G_t ⪯ (1 + δ) G_τ,
+
+and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t:
+Theorem 1 holds in the norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor
+of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is none, the basis is refreshed and this very step is
+taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
+not declared antitone, refreshes every round.
+
+A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
+
+What bounds a round between refreshes: two products with a D × D matrix (three under dual averaging) and rank-one
+updates of two others, 6 D² flops on 32 D² bytes; a refresh is some 9 D³ flops, of which half run at the speed of a matrix product.
+"""
+from libc.math cimport fmax, sqrt
+from libc.string cimport memcpy, memset
+
+from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
+from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
+
+from ._inverse cimport mirror
+from ._loops cimport combine, dot, dots, rank_one
+from ._potentials cimport Potential
+from ._undo cimport UndoLog
+
+import numpy as np
+
+cdef int SMALL = 40
+
+
+cdef class Basis:
+    """The G of each of L lanes, its eigenbasis, and products with ψ(G); a verb that fails returns what ψ returned."""
+
+    @staticmethod
+    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting):
+        """The arrays of L matrices εI; ``lasting``: a basis lives longer than a round."""
+        arrays = {"G": np.zeros((L, D, D)), "stale": np.ones(L), "refreshes": np.zeros(L)}
+        arrays["G"][:, np.arange(D), np.arange(D)] = epsilon
+        if lasting:
+            arrays["V"], arrays["W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
+            arrays["eigenvalues"], arrays["h"], arrays["s"] = np.zeros((L, D)), np.zeros((L, D)), np.zeros(L)
+        return arrays
+
+    def __init__(self, Potential potential, double delta, double epsilon, dict arrays):
+        self.potential, self.delta, self.epsilon = potential, delta, epsilon
+        self.G, self.stale, self.refreshes = arrays["G"], arrays["stale"], arrays["refreshes"]
+        if self.delta > 0.0:
+            self.V, self.W, self.s = arrays["V"], arrays["W"], arrays["s"]
+            self.eigenvalues, self.h = arrays["eigenvalues"], arrays["h"]
+        L, D = self.G.shape[0], self.G.shape[1]
+        self.L, self.D, self.small = L, D, D <= SMALL
+        self.renewed = np.zeros(L, dtype=np.intc)
+        self.new_V, self.new_eigenvalues, self.new_h = np.empty((L, D, D)), np.empty((L, D)), np.empty((L, D))
+        self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, D)), np.empty(D)
+        self.work = np.empty(1 + 6 * D + 2 * D ** 2)
+        self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
+
+    # ---- a round ------------------------------------------------------------------------------------------------
+
+    cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil:
+        """out = η H_t b, where g joins G_t."""
+        cdef Py_ssize_t i
+        cdef const double* V
+        cdef const double* h
+        cdef bint rotated = False
+        self.renewed[lane] = not self.still_serves(lane, g)
+        if self.renewed[lane]:
+            if self.decompose(lane, g) != 0:
+                return -1
+            V, h = &self.new_V[lane, 0, 0], &self.new_h[lane, 0]
+        else:
+            V, h, rotated = &self.V[lane, 0, 0], &self.h[lane, 0], b == g
+        if not rotated:
+            self.into_basis(V, b)
+        for i in range(self.D):
+            self.along[i] *= eta * h[i]
+        self.out_of_basis(V, out)
+        return 0
+
+    cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil:
+        """The round stands: G takes its gradient."""
+        cdef size_t row = self.D * sizeof(double)
+        self.add_square(g, &self.G[lane, 0, 0])
+        self.refreshes[lane] += self.renewed[lane]
+        if self.delta == 0.0:
+            return
+        if self.renewed[lane]:
+            memcpy(&self.V[lane, 0, 0], &self.new_V[lane, 0, 0], self.D * row)
+            memcpy(&self.eigenvalues[lane, 0], &self.new_eigenvalues[lane, 0], row)
+            memcpy(&self.h[lane, 0], &self.new_h[lane, 0], row)
+            memset(&self.W[lane, 0, 0], 0, self.D * row)
+            self.s[lane] = self.stale[lane] = 0.0
+        else:
+            self.add_square(&self.whitened[lane, 0], &self.W[lane, 0, 0])
+            self.s[lane] = self.new_s[lane]
+
+    cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil:
+        """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg in ``along``."""
+        cdef int D = <int> self.D
+        cdef int inc = 1, info = 0
+        cdef double minus = -1.0
+        cdef double* b = &self.whitened[lane, 0]
+        cdef Py_ssize_t i, j
+        if self.delta == 0.0 or self.stale[lane] != 0.0:
+            return False
+        self.into_basis(&self.V[lane, 0, 0], g)
+        for i in range(D):
+            b[i] = self.along[i] / sqrt(self.eigenvalues[lane, i])
+        self.new_s[lane] = self.s[lane] + dot(b, b, D)
+        if self.new_s[lane] <= self.delta:
+            return True
+        for j in range(D):
+            for i in range(j + 1):
+                self.work[j * D + i] = -self.W[lane, j, i]
+            self.work[j * D + j] += 0.5 * self.delta
+        dsyr("U", &D, &minus, b, &inc, &self.work[0], &D)
+        dpotrf("U", &D, &self.work[0], &D, &info)
+        self.new_s[lane] = 0.5 * self.delta
+        return info == 0
+
+    cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil:
+        """The eigenbasis of G + g gᵀ (of G itself without g), and ψ of the eigenvalues, none of which is below ε."""
+        cdef int D = <int> self.D
+        cdef int info = 0, inc = 1
+        cdef int lwork = <int> self.work.shape[0]
+        cdef int liwork = <int> self.iwork.shape[0]
+        cdef double one = 1.0
+        cdef Py_ssize_t i
+        memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
+        if g != NULL:
+            dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
+        dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork, &self.iwork[0],
+               &liwork, &info)
+        if info != 0:
+            return -1
+        for i in range(D):
+            self.new_eigenvalues[lane, i] = fmax(self.new_eigenvalues[lane, i], self.epsilon)
+        return self.potential.steps(&self.new_eigenvalues[lane, 0], &self.new_h[lane, 0], D)
+
+    cdef void explicit(self, Py_ssize_t lane, double eta, double* H) noexcept nogil:
+        """H = η H_t of the round under way, both triangles."""
+        cdef int D = <int> self.D
+        cdef double one = 1.0, zero = 0.0
+        cdef const double* V = &self.new_V[lane, 0, 0] if self.renewed[lane] else &self.V[lane, 0, 0]
+        cdef const double* h = &self.new_h[lane, 0] if self.renewed[lane] else &self.h[lane, 0]
+        cdef Py_ssize_t i, j
+        cdef double root
+        for j in range(D):
+            root = sqrt(eta * h[j])
+            for i in range(D):
+                self.work[j * D + i] = root * V[j * D + i]
+        dsyrk("U", "N", &D, &D, &one, &self.work[0], &D, &zero, H, &D)
+        mirror(H, D)
+
+    cdef int at_rest(self, Py_ssize_t lane) noexcept nogil:
+        """Prepare ``explicit`` for a lane that the round under way does not touch."""
+        self.renewed[lane] = self.delta == 0.0 or self.stale[lane] != 0.0
+        return self.decompose(lane, NULL) if self.renewed[lane] else 0
+
+    # ---- products -----------------------------------------------------------------------------------------------
+
+    cdef void into_basis(self, const double* V, const double* b) noexcept nogil:
+        """``along`` = Vᵀb, the coordinates of b."""
+        cdef int D = <int> self.D
+        cdef int inc = 1
+        cdef double one = 1.0, zero = 0.0
+        if self.small:
+            dots(V, b, &self.along[0], D)
+        else:
+            dgemv("T", &D, &D, &one, <double*> V, &D, <double*> b, &inc, &zero, &self.along[0], &inc)
+
+    cdef void out_of_basis(self, const double* V, double* out) noexcept nogil:
+        """out = V times ``along``."""
+        cdef int D = <int> self.D
+        cdef int inc = 1
+        cdef double one = 1.0, zero = 0.0
+        if self.small:
+            memset(out, 0, D * sizeof(double))
+            combine(V, D, NULL, &self.along[0], D, out, D)
+        else:
+            dgemv("N", &D, &D, &one, <double*> V, &D, &self.along[0], &inc, &zero, out, &inc)
+
+    cdef void add_square(self, double* v, double* A) noexcept nogil:
+        """A += v vᵀ, at least LAPACK's upper triangle."""
+        cdef int D = <int> self.D
+        cdef int inc = 1
+        cdef double one = 1.0
+        if self.small:
+            rank_one(1.0, v, A, D)
+        else:
+            dsyr("U", &D, &one, v, &inc, A, &D)
+
+    # ---- units --------------------------------------------------------------------------------------------------
+
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil:
+        """Log what ``carry`` and ``solve_H`` change."""
+        log.save(&self.G[first, 0, 0], lanes * self.D * self.D)
+        log.save(&self.stale[first], lanes)
+
+    cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """G's row and column i over the growth (G_ii twice), and ε made up for."""
+        cdef Py_ssize_t j
+        for j in range(self.D):
+            self.G[lane, i, j] /= growth
+        for j in range(self.D):
+            self.G[lane, j, i] /= growth
+        self.G[lane, i, i] += self.epsilon * (1.0 - 1.0 / (growth * growth))
+        self.stale[lane] = 1.0
+
+    cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil:
+        """out = H⁻¹b / η in the basis of G itself; the next round decomposes it anew, with its gradient."""
+        cdef Py_ssize_t i
+        if self.decompose(lane, NULL) != 0:
+            return -1
+        self.into_basis(&self.new_V[lane, 0, 0], b)
+        for i in range(self.D):
+            self.along[i] /= eta * self.new_h[lane, i]
+        self.out_of_basis(&self.new_V[lane, 0, 0], out)
+        self.stale[lane] = 1.0
+        return 0

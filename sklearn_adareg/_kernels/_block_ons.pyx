@@ -1,0 +1,106 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""block, ψ(λ) = η/λ: the inverse of each block without a decomposition, O(size²) a round (see ``_inverse``)."""
+from libc.string cimport memcpy
+
+from ._block cimport Block, Family
+from ._inverse cimport Inverse
+from ._loops cimport axpy, dot
+from ._setting cimport Setting
+
+from ._block import of_size
+
+import numpy as np
+
+cdef Py_ssize_t LEAST, MOST
+LEAST, MOST = 4, 32                  # corrections of G that wait, as many as a block has coordinates
+
+
+cdef class Inverses(Family):
+    """Blocks by their inverses: G_t⁻¹ g_t = v / (1 + g_tᵀv) with v = G_{t−1}⁻¹ g_t."""
+
+    cdef Inverse inverse
+    cdef double[::1] weights         # per block and lane: 1 / (1 + gᵀv)
+
+    def __init__(self, Block own, Py_ssize_t number):
+        Family.__init__(self, own, number)
+        arrays = of_size(own.arrays, self.n)
+        self.inverse, self.weights = Inverse(arrays, whole=not own.unconstrained), np.empty(len(arrays["count"]))
+
+    cdef int precondition(self, Block own) noexcept nogil:
+        cdef Py_ssize_t L = own.setting.L
+        cdef Py_ssize_t n = self.n
+        cdef Py_ssize_t b, e, i, k, l, p
+        cdef double root = own.weight_root()
+        cdef double factor
+        cdef double* g
+        cdef double* v
+        cdef double* move
+        for k in range(own.blocks.n_touched[self.number]):
+            b = own.blocks.touched[self.first + k]
+            p = own.blocks.start[b]
+            for l in range(L):
+                e = (b - self.first) * L + l
+                g, v, move = &own.g[l, p], self.inverse.next_v(e), &own.move[l, p]
+                if root != 1.0:
+                    for i in range(n):
+                        g[i] /= root
+                self.inverse.times(e, g, v)
+                self.weights[e] = 1.0 / (1.0 + dot(g, v, n))
+                factor = own.setting.eta[l]
+                if own.setting.dual:                     # G_t⁻¹ θ = G_{t−1}⁻¹ θ − v (vᵀθ) / (1 + gᵀv)
+                    self.inverse.times(e, &own.sums[l, p], move)
+                    axpy(-self.weights[e] * dot(v, &own.sums[l, p], n), v, move, n)
+                    for i in range(n):
+                        move[i] *= factor
+                else:
+                    factor *= self.weights[e] * root
+                    for i in range(n):
+                        move[i] = factor * v[i]
+        return 0
+
+    cdef void commit(self, Block own) noexcept nogil:
+        cdef Py_ssize_t L = own.setting.L
+        cdef Py_ssize_t b, e, k, l
+        for k in range(own.blocks.n_touched[self.number]):
+            b = own.blocks.touched[self.first + k]
+            for l in range(L):
+                e = (b - self.first) * L + l
+                if self.weights[e] != 1.0:
+                    memcpy(self.inverse.next_g(e), &own.g[l, own.blocks.start[b]], self.n * sizeof(double))
+                    self.inverse.commit(e, self.weights[e])
+
+    cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
+        cdef double weight = self.weights[e] if own.blocks.touches(block) and self.weights[e] != 1.0 else 0.0
+        self.inverse.explicit(e, weight, own.setting.eta[lane], &self.H[0, 0])
+        return 0
+
+    cdef bint explicit_anew(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
+        if not own.blocks.touches(block):
+            return False
+        return self.inverse.explicit_anew(e, &own.g[lane, own.blocks.start[block]], own.setting.eta[lane], &self.H[0, 0])
+
+    cdef void save(self, Block own, Py_ssize_t block) noexcept nogil:
+        self.inverse.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
+
+    cdef void carry(self, Block own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
+        self.inverse.carry((block - self.first) * own.setting.L + lane, i, growth, own.setting.epsilon)
+
+    cdef int solve(self, Block own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
+        cdef Py_ssize_t i
+        for i in range(self.n):
+            b[i] /= own.setting.eta[lane]
+        self.inverse.times_G((block - self.first) * own.setting.L + lane, b, out)
+        return 0
+
+
+cdef class BlockONS(Block):
+    """The Online Newton Step in blocks."""
+
+    @staticmethod
+    def allocate_family(Setting setting, size, count):
+        return Inverse.allocate(count * setting.L, size, setting.epsilon, min(MOST, max(LEAST, size)))
+
+    def make_matrices(self, number):
+        return Inverses(self, number)

@@ -1,0 +1,68 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""block, any ψ: by the eigenvalues and eigenvectors of each block, which serve for many rounds (see ``_basis``)."""
+from ._basis cimport Basis
+from ._block cimport Block, Family
+from ._setting cimport Setting
+from ._structures cimport POTENTIAL_RAISED
+
+from ._block import of_size
+
+
+cdef class Bases(Family):
+    """Blocks by their eigenbases. Each is refreshed by itself, so G_τ ⪯ G_t ⪯ (1 + δ)G_τ holds block by block, and so for P_S G."""
+
+    cdef Basis basis
+
+    def __init__(self, Block own, Py_ssize_t number):
+        Family.__init__(self, own, number)
+        self.basis = Basis(own.potential, own.setting.refresh, own.setting.epsilon, of_size(own.arrays, self.n))
+
+    cdef int precondition(self, Block own) noexcept nogil:
+        cdef Py_ssize_t L = own.setting.L
+        cdef Py_ssize_t b, e, k, l, p
+        cdef double* g
+        cdef double* sums
+        for k in range(own.blocks.n_touched[self.number]):
+            b = own.blocks.touched[self.first + k]
+            p = own.blocks.start[b]
+            for l in range(L):
+                e, g = (b - self.first) * L + l, &own.g[l, p]
+                sums = &own.sums[l, p] if own.setting.dual else g
+                if self.basis.times_H(e, g, sums, own.setting.eta[l], &own.move[l, p]) != 0:
+                    return POTENTIAL_RAISED
+        return 0
+
+    cdef void commit(self, Block own) noexcept nogil:
+        cdef Py_ssize_t L = own.setting.L
+        cdef Py_ssize_t b, k, l
+        for k in range(own.blocks.n_touched[self.number]):
+            b = own.blocks.touched[self.first + k]
+            for l in range(L):
+                self.basis.commit((b - self.first) * L + l, &own.g[l, own.blocks.start[b]])
+
+    cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
+        if not own.blocks.touches(block) and self.basis.at_rest(e) != 0:
+            return POTENTIAL_RAISED
+        self.basis.explicit(e, own.setting.eta[lane], &self.H[0, 0])
+        return 0
+
+    cdef void save(self, Block own, Py_ssize_t block) noexcept nogil:
+        self.basis.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
+
+    cdef void carry(self, Block own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
+        self.basis.carry((block - self.first) * own.setting.L + lane, i, growth)
+
+    cdef int solve(self, Block own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
+        return self.basis.solve_H((block - self.first) * own.setting.L + lane, b, own.setting.eta[lane], out)
+
+
+cdef class BlockSpectral(Block):
+    """Any ψ in blocks."""
+
+    @staticmethod
+    def allocate_family(Setting setting, size, count):
+        return Basis.allocate(count * setting.L, size, setting.epsilon, setting.refresh > 0.0)
+
+    def make_matrices(self, number):
+        return Bases(self, number)
