@@ -26,14 +26,16 @@ def resolve(blocks, X, feature_names=None):
     feature_names : ndarray or None
         The names of the features.
     """
-    d = X.shape[1]
-    if isinstance(blocks, str):
-        numbers = _from_rows(X)
-    elif isinstance(blocks, Integral):
-        numbers = contiguous(d, int(blocks))
-    else:
-        numbers = from_groups(blocks, d, feature_names)
+    automatic = isinstance(blocks, str)
+    numbers = _from_rows(X) if automatic else block_numbers(blocks, X.shape[1], feature_names)
     return tuple(numbers.tolist())
+
+
+def block_numbers(blocks, d, feature_names=None):
+    """The number of the block of each of d coordinates, for a size or a list of groups."""
+    if isinstance(blocks, Integral):
+        return contiguous(d, int(blocks))
+    return from_groups(blocks, d, feature_names)
 
 
 def contiguous(d, size):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _registry
+from ._blocks import block_numbers
 
 
 def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, refresh_factor=1.0):
@@ -10,12 +11,13 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
 
     .. math::
 
-        \text{full, diag:}\quad (\kappa\eta + b^2/2\eta)\, \mathrm{tr}\, \tilde G_T^{1/2}
+        \text{full, block, diag:}\quad (\kappa\eta + b^2/2\eta)\, \mathrm{tr}\, \tilde G_T^{1/2}
         \qquad \text{iso:}\quad (\kappa c + b^2/2c)\, (\mathrm{tr}\, G_T)^{1/2},
         \; c = \eta\sqrt D
 
-    where :math:`\tilde G_T` is :math:`G_T` (full) or its diagonal (diag), and b is the diameter of
-    the domain: Euclidean for full and iso, in the ∞-norm for diag.
+    where :math:`\tilde G_T` is :math:`G_T` (full), its blocks (block) or its diagonal (diag), and b is
+    the diameter of the domain: Euclidean for full and iso, in the ∞-norm for diag, and for block the
+    largest Euclidean diameter of its projection onto the coordinates of a block.
 
     It is :func:`pnorm_bound` with p = 1, and holds for mirror descent with convex losses. Costs
     O(D³) for full, O(D) otherwise.
@@ -28,8 +30,10 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
     diameter : float
         The b of the bound: no two points of the domain are farther apart. The largest distance of an
         iterate of the run from :math:`x^*` will do.
-    structure : {"full", "diag", "iso"}, default="full"
+    structure : {"full", "block", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
+    blocks : int or list, default=None
+        The blocks of structure "block", as the estimators take them, of the D coordinates.
     eta : float, default=None
         The step size; None is the best one, :math:`b/\sqrt2` (iso: :math:`b/\sqrt{2D}`).
     refresh_factor : float, default=1.0
@@ -46,7 +50,13 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
     15.0
     """
     return pnorm_bound(
-        G_T, diameter, p=1.0, structure=structure, eta=eta, refresh_factor=refresh_factor
+        G_T,
+        diameter,
+        p=1.0,
+        structure=structure,
+        blocks=blocks,
+        eta=eta,
+        refresh_factor=refresh_factor,
     )
 
 
@@ -58,8 +68,8 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None
         \frac{b^2}{2\eta}\, \mathrm{tr}\, \tilde G_T^{1/(p+1)}
         + \kappa\eta\, \frac{p+1}{2p}\, \mathrm{tr}\, \tilde G_T^{p/(p+1)}
 
-    where :math:`\tilde G_T = P_S G_T` is :math:`G_T` (full), its diagonal (diag, with b in the
-    ∞-norm) or :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
+    where :math:`\tilde G_T = P_S G_T` is :math:`G_T` (full), its blocks (block, with b the largest
+    diameter in the coordinates of a block), its diagonal (diag, with b in the ∞-norm) or :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
     It holds for mirror descent with convex losses. Costs O(D³) for full, O(D) otherwise.
 
     Parameters
@@ -72,12 +82,14 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None
         iterate of the run from :math:`x^*` will do.
     p : float, default=2.0
         The exponent.
-    structure : {"full", "diag", "iso"}, default="full"
+    structure : {"full", "block", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
+    blocks : int or list, default=None
+        The blocks of structure "block", as the estimators take them, of the D coordinates.
     eta : float, default=None
         The step size; None is the best one, which needs :math:`G_T` and so hindsight:
         :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}`
-        for full and diag.
+        for full, block and diag.
     refresh_factor : float, default=1.0
         The factor :math:`\kappa` of :func:`theorem_1`.
 
@@ -91,7 +103,7 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None
     >>> round(pnorm_bound([8.0, 1.0], diameter=2.0, p=2.0, structure="diag", eta=1.0), 6)
     9.75
     """
-    spectrum = _projected_spectrum(G_T, structure)
+    spectrum = _projected_spectrum(G_T, structure, blocks)
     stability = 0.5 * diameter**2 * np.sum(spectrum ** (1 / (p + 1)))
     if _registry.STRUCTURES[structure].one_step_size:
         # H⁻¹ grows by multiples of I, so vᵀMv = ‖v‖² tr(M)/D where the others have only ≤ tr(M).
@@ -115,6 +127,7 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
     with :math:`g = \nabla f_t(x)` and
 
     - full: :math:`q = \frac\beta2 (g \cdot (x-y))^2`, exp-concave losses;
+    - block: :math:`q = \frac\beta2 \sum_B (g_B \cdot (x_B-y_B))^2` over the blocks B;
     - diag: :math:`q = \frac\beta2 \sum_i g_i^2 (x_i-y_i)^2`, coordinate-wise exp-concave losses,
       which the losses of a linear model are not;
     - iso: :math:`q = \frac{\beta}{2D} \|g\|^2 \|x-y\|^2`, which α-strongly convex losses with
@@ -137,8 +150,10 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
         The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
     eta : float
         The step size, :math:`1/\beta`.
-    structure : {"full", "diag", "iso"}, default="full"
+    structure : {"full", "block", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
+    blocks : int or list, default=None
+        The blocks of structure "block", as the estimators take them, of the D coordinates.
 
     Returns
     -------
@@ -150,12 +165,12 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
     >>> round(ons_bound([2.0, 4.0], diameter=2.0, epsilon=1.0, eta=1.0), 4)
     4.0397
     """
-    spectrum = _projected_spectrum(G_T, structure)
+    spectrum = _projected_spectrum(G_T, structure, blocks)
     bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
     return float(epsilon * diameter**2 / (2 * eta) + eta / 2 * bracket)
 
 
-def _projected_spectrum(G_T, structure):
+def _projected_spectrum(G_T, structure, blocks):
     """Eigenvalues of P_S G_T, all D of them."""
     known = {name: entry.spectrum for name, entry in _registry.STRUCTURES.items() if entry.spectrum}
     if structure not in known:
@@ -163,4 +178,11 @@ def _projected_spectrum(G_T, structure):
         raise ValueError(
             f"structure={structure!r} is not known; give {', '.join(others)} or {last}."
         )
-    return known[structure](np.asarray(G_T, dtype=float))
+    G_T = np.asarray(G_T, dtype=float)
+    if not _registry.STRUCTURES[structure].has_blocks:
+        return known[structure](G_T)
+    if blocks is None or isinstance(blocks, str):
+        raise ValueError(
+            f"structure={structure!r} needs blocks, an integer or a list of groups of coordinates; got {blocks!r}."
+        )
+    return known[structure](G_T, block_numbers(blocks, len(G_T)))

@@ -104,6 +104,16 @@ POTENTIALS = {
     "ons": lambda eta, p: lambda lam: eta / lam,
 }
 
+
+
+def keep_blocks(G, blocks):
+    """G inside the blocks, lists of coordinates, and zero outside; a coordinate in none is alone."""
+    kept = np.diag(np.diag(G))
+    for block in blocks:
+        kept[np.ix_(block, block)] = G[np.ix_(block, block)]
+    return kept
+
+
 STRUCTURES = {
     "full": lambda G: G,
     "diag": lambda G: np.diag(np.diag(G)),
@@ -111,9 +121,13 @@ STRUCTURES = {
 }
 
 
-def preconditioner(G, psi, structure, epsilon):
+JOINT = ("full", "block")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
+
+
+def preconditioner(G, psi, structure, epsilon, blocks=()):
     """H = ψ(P_S G); no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
-    lam, V = np.linalg.eigh(STRUCTURES[structure](G))
+    projected = keep_blocks(G, blocks) if structure == "block" else STRUCTURES[structure](G)
+    lam, V = np.linalg.eigh(projected)
     H = (V * psi(np.maximum(lam, epsilon))) @ V.T
     return (H + H.T) / 2
 
@@ -260,8 +274,11 @@ def prox(u, h, alpha, l1_ratio):
 class Lane:
     """One weight vector: its G, its iterates, and steps 2 to 4 of a round."""
 
-    def __init__(self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio):
+    def __init__(
+        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+    ):
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
+        self.blocks = blocks
         self.update, self.domain, self.radius = update, domain, radius
         self.alpha, self.l1_ratio = alpha, l1_ratio
         self.penalised = np.arange(D) < d
@@ -275,13 +292,13 @@ class Lane:
         self.H0 = self.preconditioner()
 
     def preconditioner(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon)
+        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
 
     def step(self, z, slope):
         """Steps 2 to 4, for the row z and the weighted slope of its loss at z·x_t."""
         t, x_t = len(self.x), self.x[-1]
         g = slope * z
-        if self.structure == "full":
+        if self.structure in JOINT:
             g = g + self.alpha * np.where(self.penalised, x_t, 0.0)
         self.G = self.G + np.outer(g, g)
         self.theta = self.theta + g
@@ -297,7 +314,7 @@ class Lane:
 
     @property
     def composite(self):
-        return self.alpha > 0 and self.structure != "full"
+        return self.alpha > 0 and self.structure not in JOINT
 
     def charged(self, u, H, t):
         """u after the prox of all rounds not yet charged (mirror descent) or of all t (dual)."""
@@ -358,6 +375,7 @@ def adareg(
     loss="log_loss",
     potential="adagrad",
     structure="diag",
+    blocks=(),
     eta=1.0,
     epsilon=1.0,
     p=2.0,
@@ -378,7 +396,7 @@ def adareg(
         raise ValueError(f"unknown update {update!r}")
     if alpha > 0 and domain in ("l2", "l1", "simplex"):
         raise ValueError(f"a penalty with the {domain} domain: prox then project is no argmin")
-    if alpha > 0 and l1_ratio > 0 and structure == "full":
+    if alpha > 0 and l1_ratio > 0 and structure in JOINT:
         raise ValueError("an L1 penalty has no closed-form prox in a full norm")
     Z, y = np.asarray(Z, dtype=float), np.asarray(y, dtype=float)
     d = Z.shape[1]
@@ -388,7 +406,7 @@ def adareg(
     psi = potential if callable(potential) else POTENTIALS[potential](eta, p)
     parameters = {"huber_delta": huber_delta, "quantile": quantile, "insensitivity": insensitivity}
     D = Z.shape[1]
-    lane = Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio)
+    lane = Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks)
     losses = []
     for t in np.flatnonzero(omega > 0):
         ell, slope = LOSSES[loss](Z[t] @ lane.x[-1], y[t], parameters)

@@ -6,7 +6,7 @@ Lanes share nothing but the row, so a model of K weight vectors is a list of K l
 """
 
 import numpy as np
-from reference import LOSSES, POTENTIALS, preconditioner, project, prox
+from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -116,29 +116,59 @@ def carried(G, growth, epsilon):
 # --- (A) numeric eta: Algorithm 1 in normalised coordinates ---------------------------------------
 
 
+def all_blocks(blocks, D):
+    """The blocks, and those of one coordinate that the others leave."""
+    taken = [i for block in blocks for i in block]
+    return [list(block) for block in blocks] + [[i] for i in range(D) if i not in taken]
+
+
+def touched_blocks(z, blocks):
+    """Which coordinates are in a block with a value in z."""
+    touched = np.zeros(len(z), dtype=bool)
+    for block in blocks:
+        touched[block] = (z[block] != 0).any()
+    return touched
+
+
+def shares(z, structure, blocks):
+    """What a row adds to the sum that the common factor divides by."""
+    if structure == "block":
+        return sum(np.max(z[block] ** 2) for block in all_blocks(blocks, len(z)))
+    return z @ z
+
+
 class ScaledLane:
     """One weight vector in normalised coordinates; domain and penalty in raw units."""
 
-    def __init__(self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio):
+    def __init__(
+        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+    ):
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
+        self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
         self.alpha, self.l1_ratio = np.where(np.arange(D) < d, alpha, 0.0), l1_ratio
-        self.composite = alpha > 0 and structure != "full"
+        self.composite = alpha > 0 and structure not in JOINT
         self.G, self.theta, self.x = epsilon * np.eye(D), np.zeros(D), np.zeros(D)
         self.last_touched = np.zeros(D, dtype=int)
         self.predicting = []
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon)
+        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
 
-    def change_units(self, growth, changed, rho):
+    def change_units(self, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
         before = self.psi_of_G()
         self.G = carried(self.G, growth, self.epsilon)
-        if not self.dual or not changed:
+        changed = (growth > 1) | fresh
+        if not self.dual or not changed.any():
             return
-        if self.structure == "full":
+        if self.structure == "block":  # each block by itself
+            for block in self.blocks:
+                if changed[block].any():
+                    H = factor * rho * self.psi_of_G()[np.ix_(block, block)]
+                    self.theta[block] = -np.linalg.solve(H, self.x[block])
+        elif self.structure == "full":
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
             self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
@@ -148,7 +178,7 @@ class ScaledLane:
         if slope == 0 and not self.alpha.any():
             return
         g = slope * z
-        if self.structure == "full":
+        if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
         self.G = self.G + np.outer(g, g)
         self.theta = self.theta + g
@@ -157,10 +187,14 @@ class ScaledLane:
         # The common factor and ρ move every coordinate of −Hθ a little. Coordinates that the row
         # does not touch wait for their turn, except where the whole point is worked out anyway.
         touched = z != 0
+        if self.structure == "block":
+            touched = touched_blocks(z, self.blocks) | self.alpha.any()
         if self.composite:
             u = self.charged(u, t, units, gradient_unit)
         if self.composite or (
-            self.dual and self.structure == "diag" and self.domain in (None, "box", "nonnegative")
+            self.dual
+            and self.structure in ("diag", "block")
+            and self.domain in (None, "box", "nonnegative")
         ):
             u = np.where(touched, u, self.x)
         self.last_touched[touched] = t
@@ -191,6 +225,7 @@ def scaled_adareg(
     loss="log_loss",
     potential="adagrad",
     structure="diag",
+    blocks=(),
     eta=1.0,
     epsilon=1.0,
     p=2.0,
@@ -209,19 +244,21 @@ def scaled_adareg(
     D = Z.shape[1]
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     psi = POTENTIALS[potential](eta, p)
-    lane = ScaledLane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio)
+    lane = ScaledLane(
+        D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks
+    )
     residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])
-        spread += z @ z
+        spread += shares(z, structure, blocks)
+        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
-        lane.change_units(growth, (growth > 1).any() or fresh.any(), residuals.rho)
+        lane.change_units(growth, fresh, residuals.rho, factor)
         lane.predicting.append(lane.x)
-        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
     last = lane.last_iterate(t, scale.units, residuals.gradient_unit)

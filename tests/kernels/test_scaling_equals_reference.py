@@ -17,6 +17,7 @@ POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 DIAGONALS = ("diag", "iso")
+BLOCKS = [[0, 2], [1, 3]]  # of structure "block"
 RADIUS = 0.3
 
 
@@ -70,6 +71,8 @@ def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
     weight = weight if weighted else None
     y = target(loss, score)
     params = {"eta": 0.5, "epsilon": 0.1, "radius": RADIUS, **params}
+    if params.get("structure") == "block":
+        params = {"blocks": BLOCKS, **params}
     expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
     assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
 
@@ -102,7 +105,7 @@ PENALTIES = [
     for combination in (
         (structure, l1_ratio, update, domain, average)
         for (structure, l1_ratio), update, domain, average in itertools.product(
-            [("full", 0.0), ("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0)],
+            [("full", 0.0), ("block", 0.0), ("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0)],
             _registry.UPDATES,
             (None, "box"),
             (True, False),
