@@ -47,6 +47,7 @@ def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):
         "max_iter": 1,
         "shuffle": False,
         "tol": None,
+        **({"blocks": 2} if structure == "block" else {}),
     }
     return cls(potential, structure, loss=loss, **{**defaults, **eta, **params})
 

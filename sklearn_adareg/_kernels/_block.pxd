@@ -18,6 +18,7 @@ cdef class Family:
 
     cdef int precondition(self, Block own) noexcept nogil
     cdef void commit(self, Block own) noexcept nogil
+    cdef void learn(self, Block own) noexcept nogil
     cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef bint explicit_anew(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef void save(self, Block own, Py_ssize_t block) noexcept nogil
@@ -25,6 +26,7 @@ cdef class Family:
     cdef int solve(self, Block own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil
     # these pass through all families, or to the one of a block
     cdef int precondition_all(self, Block own) noexcept nogil
+    cdef void learn_all(self, Block own) noexcept nogil
     cdef void commit_all(self, Block own) noexcept nogil
     cdef int project_all(self, Block own, Py_ssize_t lane) noexcept nogil
     cdef int project(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
@@ -59,4 +61,6 @@ cdef class Block(Structure):
     cdef double unit(self, Py_ssize_t p) noexcept nogil
     cdef double begun(self, Py_ssize_t p) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil
+    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
+    cdef void find_gradients(self, Py_ssize_t block) noexcept nogil
     cdef void write(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t n) noexcept nogil

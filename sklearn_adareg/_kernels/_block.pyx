@@ -70,6 +70,19 @@ cdef class Family:
         """The round stands: let the blocks touched take their gradients."""
         pass
 
+    cdef void learn(self, Block own) noexcept nogil:
+        """Gradients, steps and commit of the blocks touched, in a plain round of mirror descent that cannot fail."""
+        cdef Py_ssize_t b, k, l
+        for k in range(own.blocks.n_touched[self.number]):
+            own.find_gradients(own.blocks.touched[self.first + k])
+        self.precondition(own)
+        for k in range(own.blocks.n_touched[self.number]):
+            b = own.blocks.touched[self.first + k]
+            for l in range(own.setting.L):
+                own.step_to_goal(l, b)
+                own.write(l, own.blocks.start[b], self.n)
+        self.commit(own)
+
     cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         """H_t of a block, touched or not, in ``H``."""
         return POTENTIAL_RAISED
@@ -96,6 +109,12 @@ cdef class Family:
         if own.blocks.n_touched[self.number] > 0 and self.precondition(own) != 0:
             return POTENTIAL_RAISED
         return self.smaller.precondition_all(own) if self.smaller is not None else 0
+
+    cdef void learn_all(self, Block own) noexcept nogil:
+        if own.blocks.n_touched[self.number] > 0:
+            self.learn(own)
+        if self.smaller is not None:
+            self.smaller.learn_all(own)
 
     cdef void commit_all(self, Block own) noexcept nogil:
         self.commit(own)
@@ -334,59 +353,55 @@ cdef class Block(Structure):
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t of the blocks touched, with the gradient of the L2 penalty in it, and θ_t."""
-        cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t b, f, i, k, l, start, end
-        cdef double unit
-        cdef double* g
-        cdef double* sums
+        cdef Py_ssize_t f, k
         self.slopes = slopes
         if self.take_units(row) != 0:
             return POTENTIAL_RAISED
         for f in range(self.blocks.n_families):
             for k in range(self.blocks.n_touched[f]):
-                b = self.blocks.touched[self.blocks.first_block[f] + k]
-                start, end = self.blocks.start[b], self.blocks.start[b] + self.blocks.size[b]
-                for l in range(self.setting.L):
-                    g, sums = &self.g[l, 0], &self.sums[l, 0]
-                    for i in range(start, end):
-                        g[i] = slopes[l] * self.blocks.z[i]
-                    if self.penalised and start < self.setting.d:
-                        for i in range(start, end):
-                            unit = self.unit(i)
-                            g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
-                    if self.setting.dual:
-                        for i in range(start, end):
-                            sums[i] = g[i] + self.theta[l * D + i]
-                    else:
-                        memcpy(sums + start, g + start, (end - start) * sizeof(double))
+                self.find_gradients(self.blocks.touched[self.blocks.first_block[f] + k])
         return 0
+
+    cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t D = self.setting.D
+        cdef Py_ssize_t start = self.blocks.start[block]
+        cdef Py_ssize_t end = start + self.blocks.size[block]
+        cdef Py_ssize_t i, l
+        cdef double unit
+        cdef double* g
+        cdef double* sums
+        for l in range(self.setting.L):
+            g, sums = &self.g[l, 0], &self.sums[l, 0]
+            for i in range(start, end):
+                g[i] = self.slopes[l] * self.blocks.z[i]
+            if self.penalised and start < self.setting.d:
+                for i in range(start, end):
+                    unit = self.unit(i)
+                    g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
+            if self.setting.dual:
+                for i in range(start, end):
+                    sums[i] = g[i] + self.theta[l * D + i]
+            else:
+                memcpy(sums + start, g + start, (end - start) * sizeof(double))
+
+    cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
+        self.slopes = slopes
+        self.take_units(row)
+        self.families.learn_all(self)
 
     cdef int precondition(self, Row* row) noexcept nogil:
         return self.families.precondition_all(self)
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t b, f, i, k, l, start, end
-        cdef double rate, total = 0.0
-        cdef double* goal
-        cdef const double* x
-        cdef const double* move
+        cdef Py_ssize_t b, f, k, l, start
+        cdef double total = 0.0
         for l in range(self.setting.L):
-            goal, x, move, rate = &self.goal[l, 0], self.x + l * D, &self.move[l, 0], self.rho[l] * self.share
             if self.projects_whole:
-                memcpy(goal, x, D * sizeof(double))
+                memcpy(&self.goal[l, 0], self.x + l * D, D * sizeof(double))
             for f in range(self.blocks.n_families):
                 for k in range(self.blocks.n_touched[f]):
-                    b = self.blocks.touched[self.blocks.first_block[f] + k]
-                    start, end = self.blocks.start[b], self.blocks.start[b] + self.blocks.size[b]
-                    if self.setting.dual:
-                        for i in range(start, end):
-                            goal[i] = self.begun(i) - rate * move[i]
-                    else:
-                        for i in range(start, end):
-                            goal[i] = x[i] - rate * move[i]
-                    for i in range(start, end):
-                        total += fabs(goal[i])
+                    total += self.step_to_goal(l, self.blocks.touched[self.blocks.first_block[f] + k])
             if not self.unconstrained and self.project(l) != 0:
                 return NOT_PROJECTED
         if not isfinite(self.clock.C * total):
@@ -404,6 +419,21 @@ cdef class Block(Structure):
                         memcpy(self.theta + l * D + start, &self.sums[l, start], self.blocks.size[b] * sizeof(double))
         self.families.commit_all(self)
         return 0
+
+    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        """``goal`` of a block before any projection; the sum of the sizes of its coordinates."""
+        cdef Py_ssize_t start = self.blocks.start[block]
+        cdef Py_ssize_t end = start + self.blocks.size[block]
+        cdef Py_ssize_t i
+        cdef double rate = self.rho[lane] * self.share
+        cdef double total = 0.0
+        cdef double* goal = &self.goal[lane, 0]
+        cdef const double* x = self.x + lane * self.setting.D
+        cdef const double* move = &self.move[lane, 0]
+        for i in range(start, end):
+            goal[i] = (self.begun(i) if self.setting.dual else x[i]) - rate * move[i]
+            total += fabs(goal[i])
+        return total
 
     cdef void write(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
         """Let n coordinates take their goal, and the average's accumulator its part."""

@@ -3,6 +3,7 @@
 from libc.string cimport memcpy
 
 from ._block cimport Block, Family
+from ._block_loops cimport InverseRound, inverse_rounds
 from ._inverse cimport Inverse
 from ._loops cimport axpy, dot
 from ._setting cimport Setting
@@ -12,7 +13,7 @@ from ._block import of_size
 import numpy as np
 
 cdef Py_ssize_t LEAST, MOST
-LEAST, MOST = 4, 32                  # corrections of G that wait, as many as a block has coordinates
+LEAST, MOST = 8, 32                  # corrections of G that wait: two for each coordinate of a block, within these
 
 
 cdef class Inverses(Family):
@@ -24,7 +25,7 @@ cdef class Inverses(Family):
     def __init__(self, Block own, Py_ssize_t number):
         Family.__init__(self, own, number)
         arrays = of_size(own.arrays, self.n)
-        self.inverse, self.weights = Inverse(arrays, whole=not own.unconstrained), np.empty(len(arrays["count"]))
+        self.inverse, self.weights = Inverse(arrays, not own.unconstrained, whole_G=True), np.empty(len(arrays["count"]))
 
     cdef int precondition(self, Block own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
@@ -57,6 +58,33 @@ cdef class Inverses(Family):
                     for i in range(n):
                         move[i] = factor * v[i]
         return 0
+
+    cdef void learn(self, Block own) noexcept nogil:
+        """A plain round of mirror descent in one pass; small inverses by a loop of their own."""
+        cdef InverseRound round
+        cdef Py_ssize_t D = own.setting.D
+        cdef Py_ssize_t e, k, l
+        cdef Py_ssize_t start = own.blocks.start[self.first]
+        cdef Py_ssize_t n_touched = own.blocks.n_touched[self.number]
+        cdef double root = own.weight_root()
+        if not self.inverse.whole_G:
+            Family.learn(self, own)
+            return
+        round.touched, round.count, round.first = &own.blocks.touched[self.first], n_touched, self.first
+        round.n, round.lanes, round.room = self.n, own.setting.L, self.inverse.room
+        round.P, round.pending = &self.inverse.P[0, 0, 0], &self.inverse.pending_g[0, 0, 0]
+        round.waiting, round.z, round.C = &self.inverse.count[0], own.blocks.z + start, own.clock.C
+        for l in range(own.setting.L):
+            round.lane, round.x, round.u = l, own.x + l * D + start, NULL
+            if own.u != NULL:
+                round.u = own.u + l * D + start
+            round.slope, round.rate = own.slopes[l] / root, own.setting.eta[l] * own.rho[l] * own.share * root
+            inverse_rounds(&round)
+        for k in range(n_touched):
+            for l in range(own.setting.L):
+                e = (own.blocks.touched[self.first + k] - self.first) * own.setting.L + l
+                if self.inverse.count[e] == self.inverse.room:
+                    self.inverse.fold(e)
 
     cdef void commit(self, Block own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
@@ -100,7 +128,11 @@ cdef class BlockONS(Block):
 
     @staticmethod
     def allocate_family(Setting setting, size, count):
-        return Inverse.allocate(count * setting.L, size, setting.epsilon, min(MOST, max(LEAST, size)))
+        return Inverse.allocate(count * setting.L, size, setting.epsilon, min(MOST, max(LEAST, 2 * size)))
 
     def make_matrices(self, number):
         return Inverses(self, number)
+
+    cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
+        Block.bind_loss(self, curvatures, steep)
+        self.fused = not (self.setting.dual or self.penalised or self.always_steps) and self.unconstrained

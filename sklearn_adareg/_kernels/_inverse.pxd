@@ -17,6 +17,7 @@ cdef class Inverse:
     cdef double[::1] along
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew
+    cdef bint whole_G               # both triangles of G are kept, and G is small
     cdef bint at_once               # P is up to date: corrections wait for G only
 
     cdef void times(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil

@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
-from ._loops cimport axpy, combine, dot, rank_one, sparse_dot
+from ._loops cimport add_squares, axpy, combine, dot, dots, rank_one, sparse_dot
 from ._undo cimport UndoLog
 
 import numpy as np
@@ -40,7 +40,8 @@ cdef void mirror(double* A, Py_ssize_t n) noexcept nogil:
 
 
 cdef class Inverse:
-    """G⁻¹ of each of L lanes."""
+    """G⁻¹ of each of L lanes. ``whole``: ``explicit`` is asked for in most rounds; ``whole_G``: ``shift`` is never, so that a small G
+    has both its triangles."""
 
     @staticmethod
     def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, Py_ssize_t room=FOLD):
@@ -51,7 +52,7 @@ cdef class Inverse:
         return {"P": P, "G": G, "pending_v": np.zeros((L, room, D)), "pending_g": np.zeros((L, room, D)),
                 "pending_w": np.zeros((L, room)), "count": np.zeros(L), "tolerance": np.full(L, DRIFT)}
 
-    def __init__(self, dict arrays, bint whole=False):
+    def __init__(self, dict arrays, bint whole=False, bint whole_G=False):
         cdef Py_ssize_t lane, k
         self.P, self.G = arrays["P"], arrays["G"]
         self.pending_v, self.pending_g, self.pending_w = arrays["pending_v"], arrays["pending_g"], arrays["pending_w"]
@@ -61,6 +62,7 @@ cdef class Inverse:
         self.along = np.empty(self.room + 1)
         self.scratch, self.anew = np.empty((self.room + 1, self.D)), np.empty((self.D, self.D))
         self.at_once = self.D <= (SMALL_WHOLE if whole else SMALL)
+        self.whole_G = whole_G and self.D <= SMALL
         if self.at_once:                 # a state from elsewhere may have corrections waiting
             for lane in range(self.L):
                 for k in range(<Py_ssize_t> self.count[lane]):
@@ -220,7 +222,10 @@ cdef class Inverse:
             return
         if not self.at_once:
             self.subtract_pending(lane, k, &self.P[lane, 0, 0])
-        dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, &self.G[lane, 0, 0], &D)
+        if self.whole_G:
+            add_squares(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], D)
+        else:
+            dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, &self.G[lane, 0, 0], &D)
         self.count[lane] = 0.0
         # what drift a new inverse leaves is what the conditioning of G allows, and no reason for another one
         if not self.drift(lane, &self.pending_g[lane, k - 1, 0]) <= self.tolerance[lane] and self.rebuild(lane):
@@ -233,8 +238,12 @@ cdef class Inverse:
         cdef int inc = 1
         cdef double one = 1.0, zero = 0.0, off = 0.0
         cdef Py_ssize_t i
-        dsymv("U", &D, &one, &self.P[lane, 0, 0], &D, <double*> g, &inc, &zero, &self.scratch[0, 0], &inc)
-        dsymv("U", &D, &one, &self.G[lane, 0, 0], &D, &self.scratch[0, 0], &inc, &zero, &self.scratch[1, 0], &inc)
+        if self.whole_G:
+            dots(&self.P[lane, 0, 0], g, &self.scratch[0, 0], D)
+            dots(&self.G[lane, 0, 0], &self.scratch[0, 0], &self.scratch[1, 0], D)
+        else:
+            dsymv("U", &D, &one, &self.P[lane, 0, 0], &D, <double*> g, &inc, &zero, &self.scratch[0, 0], &inc)
+            dsymv("U", &D, &one, &self.G[lane, 0, 0], &D, &self.scratch[0, 0], &inc, &zero, &self.scratch[1, 0], &inc)
         for i in range(D):
             off += (self.scratch[1, i] - g[i]) * (self.scratch[1, i] - g[i])
         return sqrt(off / dot(g, g, D))

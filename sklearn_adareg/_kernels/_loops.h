@@ -165,6 +165,26 @@ ADAREG_CLONES static void adareg_rank_one(double a, adareg_in v, adareg_out A, p
     }
 }
 
+/* A += Σ_k g_k g_kᵀ of m rows g, A symmetric and D × D, both triangles; for a D of a few cache lines */
+ADAREG_CLONES static void adareg_add_squares(adareg_in g, ptrdiff_t m, adareg_out A, ptrdiff_t D)
+{
+    ptrdiff_t k = 0;
+    for (; k + 4 <= m; k += 4) {
+        const double *a = g + k * D, *b = a + D, *c = b + D, *d = c + D;
+        for (ptrdiff_t i = 0; i < D; i++) {
+            const double p = a[i], q = b[i], r = c[i], t = d[i];
+            for (ptrdiff_t j = 0; j < D; j++)
+                A[i * D + j] += (p * a[j] + q * b[j]) + (r * c[j] + t * d[j]);
+        }
+    }
+    for (; k < m; k++)
+        for (ptrdiff_t i = 0; i < D; i++) {
+            const double p = g[k * D + i];
+            for (ptrdiff_t j = 0; j < D; j++)
+                A[i * D + j] += p * g[k * D + j];
+        }
+}
+
 /* y += a x */
 ADAREG_CLONES static void adareg_axpy(double a, adareg_in x, adareg_out y, ptrdiff_t n)
 {

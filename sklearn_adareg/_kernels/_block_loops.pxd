@@ -1,0 +1,17 @@
+# The loops of _block_loops.h, as Cython sees them.
+
+cdef extern from "_block_loops.h" nogil:
+    ctypedef struct InverseRound "adareg_inverse_round":
+        const Py_ssize_t* touched
+        Py_ssize_t count, first
+        Py_ssize_t n, lanes, lane, room
+        double* P
+        double* pending
+        double* waiting
+        const double* z
+        double* x
+        double* u
+        double slope, rate
+        double C
+
+    void inverse_rounds "adareg_inverse_rounds"(const InverseRound* round)
