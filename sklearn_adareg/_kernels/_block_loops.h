@@ -98,29 +98,35 @@ ADAREG_INVERSE_OF(8)
 #define ADAREG_LESS(w, v, P, n, VECTORS) adareg_inverse_less(w, v, P, n)
 #endif
 
+/* x −= step v */
+ADAREG_INLINE void adareg_step(double step, const double *v, double *x, const ptrdiff_t n, const int vectors)
+{
+#if defined(__GNUC__)
+    for (int c = 0; c < vectors; c++)
+        ADAREG_VECTOR(x + 4 * c) -= step * ADAREG_VECTOR(v + 4 * c);
+#endif
+    for (ptrdiff_t i = 4 * vectors; i < n; i++)
+        x[i] -= step * v[i];
+}
+
 /* v = P g, P −= v vᵀ / (1 + gᵀv), x −= rate v / (1 + gᵀv), for each block touched; n and vectors = n/4 (0: no such) are constants
    where this is inlined. */
 ADAREG_INLINE void adareg_inverse_rounds_of(const adareg_inverse_round *r, const ptrdiff_t n, const int vectors)
 {
     double g[ADAREG_LARGEST_SMALL_BLOCK], v[ADAREG_LARGEST_SMALL_BLOCK];
-    (void)vectors;
     for (ptrdiff_t k = 0; k < r->count; k++) {
         const ptrdiff_t block = r->touched[k] - r->first, piece = block * r->lanes + r->lane;
         const double *ADAREG_RESTRICT z = r->z + block * n;
-        double *ADAREG_RESTRICT x = r->x + block * n;
+        double *x = r->x + block * n;
         double *P = r->P + piece * n * n;
         double *ADAREG_RESTRICT wait = r->pending + (piece * r->room + (ptrdiff_t)r->waiting[piece]) * n;
         for (ptrdiff_t i = 0; i < n; i++)
             g[i] = r->slope * z[i];
         const double q = ADAREG_TIMES(P, g, v, n, vectors);
         const double weight = 1.0 / (1.0 + q), step = r->rate * weight, heavy = r->C * step;
-        for (ptrdiff_t i = 0; i < n; i++)
-            x[i] -= step * v[i];
-        if (r->u) {
-            double *ADAREG_RESTRICT u = r->u + block * n;
-            for (ptrdiff_t i = 0; i < n; i++)
-                u[i] -= heavy * v[i];
-        }
+        adareg_step(step, v, x, n, vectors);
+        if (r->u)
+            adareg_step(heavy, v, r->u + block * n, n, vectors);
         if (weight == 1.0)
             continue;
         ADAREG_LESS(weight, v, P, n, vectors);
