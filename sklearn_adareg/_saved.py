@@ -75,8 +75,10 @@ def _mismatch_of_block(block):
     rounds = block.arrays["clock"][0]
     if not 0 <= rounds < np.inf:
         return f"its number of rounds is {rounds}"
-    if "count" in fresh:
-        count, most = block.arrays["count"], block.arrays["pending_w"].shape[1]
+    for name in fresh:
+        if name.rpartition(":")[2] != "count":
+            continue
+        count, most = block.arrays[name], fresh[name.replace("count", "pending_g")].shape[1] - 1
         if not ((count >= 0) & (count <= most) & (count % 1 == 0)).all():
             return f"its count of pending updates is {count.tolist()} and not within 0 and {most}"
     return None

@@ -16,6 +16,11 @@ cdef class Basis:
     cdef double[:, ::1] h             # ψ of those
     cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
     cdef double[::1] s                # at least its largest eigenvalue
+    cdef double[:, :, ::1] pending_g  # gradients that G has not taken yet; none where it takes each at once
+    cdef double[:, :, ::1] pending_b  # the same in the metric of G_τ, for W
+    cdef double[::1] count            # how many
+    cdef Py_ssize_t room
+    cdef double[:, ::1] roots         # eigenvalues^(−1/2)
     cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
     cdef double[::1] refreshes
     # of the round under way
@@ -36,6 +41,7 @@ cdef class Basis:
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
+    cdef void take_pending(self, Py_ssize_t lane) noexcept nogil
     cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil
     cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil
     cdef void into_basis(self, const double* V, const double* b) noexcept nogil

@@ -12,6 +12,8 @@ of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is 
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
+Small matrices let gradients wait, and take several at once, which is less to read and write.
+
 A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
 
 What bounds a round between refreshes: two products with a D × D matrix (three under dual averaging) and rank-one
@@ -23,8 +25,9 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
 
+from ._eigen_loops cimport small_eigen
 from ._inverse cimport mirror
-from ._loops cimport combine, dot, dots, rank_one
+from ._loops cimport add_squares, combine, dot, dots, rank_one
 from ._potentials cimport Potential
 from ._undo cimport UndoLog
 
@@ -37,13 +40,16 @@ cdef class Basis:
     """The G of each of L lanes, its eigenbasis, and products with ψ(G); a verb that fails returns what ψ returned."""
 
     @staticmethod
-    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting):
-        """The arrays of L matrices εI; ``lasting``: a basis lives longer than a round."""
+    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting, Py_ssize_t room=0):
+        """The arrays of L matrices εI; ``lasting``: a basis lives longer than a round, and so many gradients may wait then."""
         arrays = {"G": np.zeros((L, D, D)), "stale": np.ones(L), "refreshes": np.zeros(L)}
         arrays["G"][:, np.arange(D), np.arange(D)] = epsilon
         if lasting:
             arrays["V"], arrays["W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
             arrays["eigenvalues"], arrays["h"], arrays["s"] = np.zeros((L, D)), np.zeros((L, D)), np.zeros(L)
+        if lasting and room > 0:
+            arrays["pending_g"], arrays["pending_b"] = np.zeros((L, room, D)), np.zeros((L, room, D))
+            arrays["count"] = np.zeros(L)
         return arrays
 
     def __init__(self, Potential potential, double delta, double epsilon, dict arrays):
@@ -52,6 +58,10 @@ cdef class Basis:
         if self.delta > 0.0:
             self.V, self.W, self.s = arrays["V"], arrays["W"], arrays["s"]
             self.eigenvalues, self.h = arrays["eigenvalues"], arrays["h"]
+            self.roots = 1.0 / np.sqrt(np.where(arrays["eigenvalues"] > 0.0, arrays["eigenvalues"], 1.0))
+        if "count" in arrays:
+            self.pending_g, self.pending_b, self.count = arrays["pending_g"], arrays["pending_b"], arrays["count"]
+            self.room = self.pending_g.shape[1]
         L, D = self.G.shape[0], self.G.shape[1]
         self.L, self.D, self.small = L, D, D <= SMALL
         self.renewed = np.zeros(L, dtype=np.intc)
@@ -83,10 +93,19 @@ cdef class Basis:
         return 0
 
     cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil:
-        """The round stands: G takes its gradient."""
+        """The round stands: G takes its gradient, or it waits."""
         cdef size_t row = self.D * sizeof(double)
-        self.add_square(g, &self.G[lane, 0, 0])
+        cdef Py_ssize_t i, k
         self.refreshes[lane] += self.renewed[lane]
+        if self.room > 0:
+            k = <Py_ssize_t> self.count[lane]
+            memcpy(&self.pending_g[lane, k, 0], g, row)
+            memcpy(&self.pending_b[lane, k, 0], &self.whitened[lane, 0], row)
+            self.count[lane] += 1.0
+            if self.renewed[lane] or k + 1 == self.room:
+                self.take_pending(lane)
+        else:
+            self.add_square(g, &self.G[lane, 0, 0])
         if self.delta == 0.0:
             return
         if self.renewed[lane]:
@@ -94,10 +113,21 @@ cdef class Basis:
             memcpy(&self.eigenvalues[lane, 0], &self.new_eigenvalues[lane, 0], row)
             memcpy(&self.h[lane, 0], &self.new_h[lane, 0], row)
             memset(&self.W[lane, 0, 0], 0, self.D * row)
+            for i in range(self.D):
+                self.roots[lane, i] = 1.0 / sqrt(self.eigenvalues[lane, i])
             self.s[lane] = self.stale[lane] = 0.0
         else:
-            self.add_square(&self.whitened[lane, 0], &self.W[lane, 0, 0])
+            if self.room == 0:
+                self.add_square(&self.whitened[lane, 0], &self.W[lane, 0, 0])
             self.s[lane] = self.new_s[lane]
+
+    cdef void take_pending(self, Py_ssize_t lane) noexcept nogil:
+        """G and W take what waits."""
+        cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
+        add_squares(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], self.D)
+        if not self.renewed[lane]:
+            add_squares(&self.pending_b[lane, 0, 0], k, &self.W[lane, 0, 0], self.D)
+        self.count[lane] = 0.0
 
     cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil:
         """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg in ``along``."""
@@ -110,13 +140,16 @@ cdef class Basis:
             return False
         self.into_basis(&self.V[lane, 0, 0], g)
         for i in range(D):
-            b[i] = self.along[i] / sqrt(self.eigenvalues[lane, i])
+            b[i] = self.along[i] * self.roots[lane, i]
         self.new_s[lane] = self.s[lane] + dot(b, b, D)
         if self.new_s[lane] <= self.delta:
             return True
+        memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
+        if self.room > 0:
+            add_squares(&self.pending_b[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.work[0], self.D)
         for j in range(D):
             for i in range(j + 1):
-                self.work[j * D + i] = -self.W[lane, j, i]
+                self.work[j * D + i] = -self.work[j * D + i]
             self.work[j * D + j] += 0.5 * self.delta
         dsyr("U", &D, &minus, b, &inc, &self.work[0], &D)
         dpotrf("U", &D, &self.work[0], &D, &info)
@@ -132,10 +165,16 @@ cdef class Basis:
         cdef double one = 1.0
         cdef Py_ssize_t i
         memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
+        if self.room > 0:
+            add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.new_V[lane, 0, 0], self.D)
         if g != NULL:
             dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
-        dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork, &self.iwork[0],
-               &liwork, &info)
+        if self.small:
+            mirror(&self.new_V[lane, 0, 0], self.D)
+            info = small_eigen(&self.new_V[lane, 0, 0], &self.new_eigenvalues[lane, 0], &self.work[0], self.D)
+        else:
+            dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork,
+                   &self.iwork[0], &liwork, &info)
         if info != 0:
             return -1
         for i in range(D):
@@ -201,10 +240,15 @@ cdef class Basis:
         """Log what ``carry`` and ``solve_H`` change."""
         log.save(&self.G[first, 0, 0], lanes * self.D * self.D)
         log.save(&self.stale[first], lanes)
+        if self.room > 0:
+            log.save(&self.count[first], lanes)
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """G's row and column i over the growth (G_ii twice), and ε made up for."""
         cdef Py_ssize_t j
+        if self.room > 0:                                # W is of no use any more
+            self.renewed[lane] = True
+            self.take_pending(lane)
         for j in range(self.D):
             self.G[lane, i, j] /= growth
         for j in range(self.D):

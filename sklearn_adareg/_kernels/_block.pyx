@@ -430,8 +430,13 @@ cdef class Block(Structure):
         cdef double* goal = &self.goal[lane, 0]
         cdef const double* x = self.x + lane * self.setting.D
         cdef const double* move = &self.move[lane, 0]
+        if self.setting.dual:
+            for i in range(start, end):
+                goal[i] = self.begun(i) - rate * move[i]
+        else:
+            for i in range(start, end):
+                goal[i] = x[i] - rate * move[i]
         for i in range(start, end):
-            goal[i] = (self.begun(i) if self.setting.dual else x[i]) - rate * move[i]
             total += fabs(goal[i])
         return total
 

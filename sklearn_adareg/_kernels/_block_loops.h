@@ -47,9 +47,6 @@ ADAREG_INLINE void adareg_inverse_less(double weight, adareg_in v, adareg_out P,
 
 #if defined(__GNUC__)
 /* The same for n = 4 VECTORS, with the sums in registers: left to itself, GCC unrolls the rows and transposes P on the way. */
-typedef double adareg_vector __attribute__((vector_size(32), aligned(8), may_alias));
-#define ADAREG_VECTOR(address) (*(adareg_vector *)(address))
-
 #define ADAREG_INVERSE_OF(VECTORS)                                                                                     \
     ADAREG_INLINE double adareg_inverse_times_##VECTORS(const double *P, const double *g, double *v)                  \
     {                                                                                                                  \

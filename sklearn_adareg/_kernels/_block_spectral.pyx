@@ -7,6 +7,9 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._block import of_size
 
+cdef Py_ssize_t SMALL, ROOM
+SMALL, ROOM = 40, 16                 # gradients of blocks up to this size wait, so many of them
+
 
 cdef class Bases(Family):
     """Blocks by their eigenbases. Each is refreshed by itself, so G_τ ⪯ G_t ⪯ (1 + δ)G_τ holds block by block, and so for P_S G."""
@@ -62,7 +65,7 @@ cdef class BlockSpectral(Block):
 
     @staticmethod
     def allocate_family(Setting setting, size, count):
-        return Basis.allocate(count * setting.L, size, setting.epsilon, setting.refresh > 0.0)
+        return Basis.allocate(count * setting.L, size, setting.epsilon, setting.refresh > 0.0, ROOM if size <= SMALL else 0)
 
     def make_matrices(self, number):
         return Bases(self, number)
