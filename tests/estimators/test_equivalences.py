@@ -19,6 +19,8 @@ from streams import (
     weights_of,
 )
 
+from sklearn_adareg import _registry
+
 # One variation at a time over all potentials, structures and updates, each with another average.
 VARIATIONS = {
     "plain": {"average": True},
@@ -53,9 +55,9 @@ def for_every_algorithm(test):
 
 
 def variations(structure):
-    """Parameters to try; the full structure takes no L1 penalty."""
+    """Parameters to try; not every structure takes an L1 penalty."""
     for params in VARIATIONS.values():
-        if structure != "full" or not params.get("l1_ratio"):
+        if _registry.STRUCTURES[structure].takes_l1 or not params.get("l1_ratio"):
             yield params
 
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effe
 
 MARGIN_LOSSES = [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"]
 K = 3
+PAIRS = ([0, 1], [2, 3])  # the blocks that streams makes of structure "block"
 
 
 def labelled(seed=0, n=60, d=4, classes=K):
@@ -81,7 +82,8 @@ def softmax_reference(
     D, d = Z.shape[1], X.shape[1]
     psi = PSI[potential](eta, 2.0)
     lanes = [
-        Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, 0.0) for _ in range(K)
+        Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, 0.0, PAIRS[: d // 2])
+        for _ in range(K)
     ]
     losses = []
     for z, label, weight in zip(Z, y, omega, strict=True):

@@ -54,7 +54,7 @@ def assert_refused_without_a_trace(words, attempt, model, kind=ValueError):
 OUT_OF_RANGE = [
     ("potential", "newton"),
     ("potential", FourthRoot),  # the class, not an instance
-    ("structure", "block"),
+    ("structure", "banded"),
     ("loss", "zero_one"),
     ("p", 0.0),
     ("p", -1.0),

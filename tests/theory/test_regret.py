@@ -283,7 +283,7 @@ def test_with_diameter_zero_the_closed_form_is_theorem_1_for_who_stands_still(st
         (lambda: regret.potential_value([1.0], "newton", eta=1.0), "'newton' is not known"),
         (lambda: regret.potential_value([1.0], "ons"), "depends on eta"),
         (lambda: regret.potential_value(np.ones((2, 3)), "ons", eta=1.0), "square matrix"),
-        (lambda: regret.adagrad_bound([1.0], 1.0, structure="block"), "'block' is not known"),
+        (lambda: regret.adagrad_bound([1.0], 1.0, structure="banded"), "'banded' is not known"),
         (lambda: one_round(refresh_factor=0.5), "below 1"),
         (lambda: one_round(x=[[0.0]]), "iterate after the last round"),
         (lambda: one_round(g=np.empty((0, 1))), "T ≥ 1"),

@@ -30,6 +30,11 @@ def theory(potential, structure, **params):
     return estimator(potential, structure, **{**defaults, **params})
 
 
+def block_diameter(domain):
+    """Of what a domain is in the coordinates of a block, which have two features here."""
+    return {"l2": 2 * R, "box": 2 * R * np.sqrt(2), "l1": 2 * R, "simplex": R * np.sqrt(2)}[domain]
+
+
 # --- the formulas ---------------------------------------------------------------------------------
 
 
@@ -37,6 +42,7 @@ def theory(potential, structure, **params):
 def test_the_step_size_of_adagrad(domain):
     b, b_inf = DIAMETERS[domain]
     expected = {"full": b / np.sqrt(2), "diag": b_inf / np.sqrt(2), "iso": b / np.sqrt(2 * 5)}
+    expected["block"] = block_diameter(domain) / np.sqrt(2)
     for structure in STRUCTURES:
         model = theory("adagrad", structure, loss="hinge", domain=domain).fit(
             X, target("hinge", SCORE)
@@ -207,14 +213,15 @@ def test_the_regret_of_adagrad_is_below_its_bound(loss, structure, domain):
     b = {"l2": 2 * R, "box": 2 * R * np.sqrt(3), "l1": 2 * R, "simplex": R * np.sqrt(2)}[domain]
     b_inf = R if domain == "simplex" else 2 * R
     G = 1e-10 * np.eye(3) + g.T @ g
-    bound = regret.adagrad_bound(
-        G, b_inf if structure == "diag" else b, structure=structure, eta=model.eta_
-    )
+    if structure == "block":
+        b = block_diameter(domain)
+    known = {"structure": structure, **({"blocks": 2} if structure == "block" else {})}
+    bound = regret.adagrad_bound(G, b_inf if structure == "diag" else b, eta=model.eta_, **known)
     assert suffered <= regret.linear_regret(x, g, x_star) + 1e-9
     assert regret.linear_regret(x, g, x_star) <= bound
     # With the best η the two terms are equal, and the bound is √2 b tr √G.
     assert bound == pytest.approx(
-        regret.adagrad_bound(G, b_inf if structure == "diag" else b, structure=structure)
+        regret.adagrad_bound(G, b_inf if structure == "diag" else b, **known)
     )
 
 
