@@ -33,7 +33,10 @@ from ._weights import (
 )
 
 SEGMENT = 1 << 18  # rounds between two looks at the keyboard
-NEWER_PARAMETERS = {"scoring": None, "blocks": "auto"}  # that version 0.1 had not, and the values that do as it did
+NEWER_PARAMETERS = {
+    "scoring": None,
+    "blocks": "auto",
+}  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 REASONS = {
     _rounds.LOSS_OVERFLOW: "the loss is not finite",

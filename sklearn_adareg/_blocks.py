@@ -53,7 +53,7 @@ def from_groups(groups, d, feature_names=None):
         if taken or len(set(own)) < len(own):
             twice = taken[0] if taken else next(i for i in own if own.count(i) > 1)
             raise ValueError(
-                f"blocks has feature {_name(twice, feature_names)} twice, and a feature belongs to one block; leave one of the two out."
+                f"blocks has feature {_name(twice, feature_names)} twice, and a feature has one block; leave one of the two out."
             )
         if own:
             numbers[own] = count
@@ -91,14 +91,18 @@ def _index(member, d, feature_names):
             )
         found = np.flatnonzero(feature_names == member)
         if not len(found):
-            raise ValueError(f"blocks names the feature {member!r}, and X has none of that name; check the spelling.")
+            raise ValueError(
+                f"blocks names the feature {member!r}, and X has none of that name; check the spelling."
+            )
         return int(found[0])
     if not isinstance(member, Integral) or isinstance(member, bool | np.bool_):
         raise ValueError(
             f"blocks has {member!r} for a feature; pass indices from 0 to {d - 1}, slices, or feature names."
         )
     if not -d <= member < d:
-        raise ValueError(f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}.")
+        raise ValueError(
+            f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}."
+        )
     return int(member) % d
 
 

@@ -57,8 +57,8 @@ COMMON = {
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition is reused until G could
-    exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it does not. The regret bound grows
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each block) is
+    reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it does not. The regret bound grows
     by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by

@@ -179,7 +179,9 @@ def _full_memory(lanes, D):
 
 
 def _block_memory(lanes, D):
-    return 8 * lanes * D * (4 * D + 8)  # four matrices per lane or two and their corrections, and vectors
+    return (
+        8 * lanes * D * (4 * D + 8)
+    )  # four matrices per lane or two and their corrections, and vectors
 
 
 STRUCTURES = {

@@ -60,7 +60,9 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
     )
 
 
-def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None, refresh_factor=1.0):
+def pnorm_bound(
+    G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None, refresh_factor=1.0
+):
     r"""The regret bound of the p-norm potential.
 
     .. math::
@@ -69,7 +71,8 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None
         + \kappa\eta\, \frac{p+1}{2p}\, \mathrm{tr}\, \tilde G_T^{p/(p+1)}
 
     where :math:`\tilde G_T = P_S G_T` is :math:`G_T` (full), its blocks (block, with b the largest
-    diameter in the coordinates of a block), its diagonal (diag, with b in the ∞-norm) or :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
+    diameter in the coordinates of a block), its diagonal (diag, with b in the ∞-norm) or
+    :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
     It holds for mirror descent with convex losses. Costs O(D³) for full, O(D) otherwise.
 
     Parameters

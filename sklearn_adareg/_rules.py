@@ -66,7 +66,10 @@ COMMON_CONSTRAINTS = {
     "random_state": ["random_state"],
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
-LASTING = "potential structure blocks loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average fit_intercept".split()
+LASTING = (
+    "potential structure blocks loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average "
+    "fit_intercept"
+).split()
 
 
 def check_pairs(params):
@@ -107,7 +110,11 @@ def check_pairs(params):
         )
     if not isinstance(params["blocks"], str) and not _may_have_blocks(structure):
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_blocks)
-        _warn_ignored("blocks", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
+        _warn_ignored(
+            "blocks",
+            params,
+            f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
+        )
     if params["radius"] is not None and name is None:
         _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
     if params["l1_ratio"] > 0 and not alpha > 0:

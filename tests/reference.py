@@ -105,7 +105,6 @@ POTENTIALS = {
 }
 
 
-
 def keep_blocks(G, blocks):
     """G inside the blocks, lists of coordinates, and zero outside; a coordinate in none is alone."""
     kept = np.diag(np.diag(G))

@@ -2,13 +2,15 @@
 """block, ψ(λ) = η/λ: the inverse of each block without a decomposition, O(size²) a round (see ``_inverse``)."""
 from libc.string cimport memcpy
 
-from ._block cimport Block, Family
+from ._block cimport Block
 from ._block_loops cimport InverseRound, inverse_rounds
+from ._block_point cimport BlockPoint
+from ._families cimport Family
 from ._inverse cimport Inverse
 from ._loops cimport axpy, dot
 from ._setting cimport Setting
 
-from ._block import of_size
+from ._families import of_size
 
 import numpy as np
 
@@ -22,12 +24,12 @@ cdef class Inverses(Family):
     cdef Inverse inverse
     cdef double[::1] weights         # per block and lane: 1 / (1 + gᵀv)
 
-    def __init__(self, Block own, Py_ssize_t number):
+    def __init__(self, BlockPoint own, Py_ssize_t number):
         Family.__init__(self, own, number)
         arrays = of_size(own.arrays, self.n)
         self.inverse, self.weights = Inverse(arrays, not own.unconstrained, whole_G=True), np.empty(len(arrays["count"]))
 
-    cdef int precondition(self, Block own) noexcept nogil:
+    cdef int precondition(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t n = self.n
         cdef Py_ssize_t b, e, i, k, l, p
@@ -59,7 +61,7 @@ cdef class Inverses(Family):
                         move[i] = factor * v[i]
         return 0
 
-    cdef void learn(self, Block own) noexcept nogil:
+    cdef void learn(self, BlockPoint own) noexcept nogil:
         """A plain round of mirror descent in one pass; small inverses by a loop of their own."""
         cdef InverseRound round
         cdef Py_ssize_t D = own.setting.D
@@ -86,7 +88,7 @@ cdef class Inverses(Family):
                 if self.inverse.count[e] == self.inverse.room:
                     self.inverse.fold(e)
 
-    cdef void commit(self, Block own) noexcept nogil:
+    cdef void commit(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t b, e, k, l
         for k in range(own.blocks.n_touched[self.number]):
@@ -97,25 +99,25 @@ cdef class Inverses(Family):
                     memcpy(self.inverse.next_g(e), &own.g[l, own.blocks.start[b]], self.n * sizeof(double))
                     self.inverse.commit(e, self.weights[e])
 
-    cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+    cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
         cdef double weight = self.weights[e] if own.blocks.touches(block) and self.weights[e] != 1.0 else 0.0
         self.inverse.explicit(e, weight, own.setting.eta[lane], &self.H[0, 0])
         return 0
 
-    cdef bint explicit_anew(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+    cdef bint explicit_anew(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
         if not own.blocks.touches(block):
             return False
         return self.inverse.explicit_anew(e, &own.g[lane, own.blocks.start[block]], own.setting.eta[lane], &self.H[0, 0])
 
-    cdef void save(self, Block own, Py_ssize_t block) noexcept nogil:
+    cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
         self.inverse.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
 
-    cdef void carry(self, Block own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
+    cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         self.inverse.carry((block - self.first) * own.setting.L + lane, i, growth, own.setting.epsilon)
 
-    cdef int solve(self, Block own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
+    cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(self.n):
             b[i] /= own.setting.eta[lane]

@@ -1,11 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """block, any ψ: by the eigenvalues and eigenvectors of each block, which serve for many rounds (see ``_basis``)."""
 from ._basis cimport Basis
-from ._block cimport Block, Family
+from ._block cimport Block
+from ._block_point cimport BlockPoint
+from ._families cimport Family
 from ._setting cimport Setting
 from ._structures cimport POTENTIAL_RAISED
 
-from ._block import of_size
+from ._families import of_size
 
 cdef Py_ssize_t SMALL, ROOM
 SMALL, ROOM = 40, 16                 # gradients of blocks up to this size wait, so many of them
@@ -16,11 +18,11 @@ cdef class Bases(Family):
 
     cdef Basis basis
 
-    def __init__(self, Block own, Py_ssize_t number):
+    def __init__(self, BlockPoint own, Py_ssize_t number):
         Family.__init__(self, own, number)
         self.basis = Basis(own.potential, own.setting.refresh, own.setting.epsilon, of_size(own.arrays, self.n))
 
-    cdef int precondition(self, Block own) noexcept nogil:
+    cdef int precondition(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t b, e, k, l, p
         cdef double* g
@@ -35,7 +37,7 @@ cdef class Bases(Family):
                     return POTENTIAL_RAISED
         return 0
 
-    cdef void commit(self, Block own) noexcept nogil:
+    cdef void commit(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t b, k, l
         for k in range(own.blocks.n_touched[self.number]):
@@ -43,20 +45,20 @@ cdef class Bases(Family):
             for l in range(L):
                 self.basis.commit((b - self.first) * L + l, &own.g[l, own.blocks.start[b]])
 
-    cdef int explicit(self, Block own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+    cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
         if not own.blocks.touches(block) and self.basis.at_rest(e) != 0:
             return POTENTIAL_RAISED
         self.basis.explicit(e, own.setting.eta[lane], &self.H[0, 0])
         return 0
 
-    cdef void save(self, Block own, Py_ssize_t block) noexcept nogil:
+    cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
         self.basis.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
 
-    cdef void carry(self, Block own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
+    cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         self.basis.carry((block - self.first) * own.setting.L + lane, i, growth)
 
-    cdef int solve(self, Block own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
+    cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
         return self.basis.solve_H((block - self.first) * own.setting.L + lane, b, own.setting.eta[lane], out)
 
 

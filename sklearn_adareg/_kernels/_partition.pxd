@@ -11,7 +11,7 @@ cdef class Partition:
     cdef int[::1] position                   # where each coordinate lies
     cdef Py_ssize_t[::1] coordinate          # which coordinate lies there
     cdef Py_ssize_t[::1] block_at            # the block that it belongs to
-    cdef Py_ssize_t[::1] start, size, family # of each block: where it begins, its coordinates, its family
+    cdef Py_ssize_t[::1] start, size, family  # of each block: where it begins, its coordinates, its family
     cdef Py_ssize_t[::1] first_block, counts_of   # of each family: its first block, and how many
     # the row of the round under way
     cdef double* z                           # its values where the coordinates lie, zeros among them, in the blocks touched

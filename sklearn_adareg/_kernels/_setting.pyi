@@ -25,6 +25,7 @@ class Setting:
     gamma: float
     start: float
     refresh: float
+    blocks: Any
     def __init__(self, recipe: Any, lanes: int) -> None: ...
 class Clock:
     def __init__(self, setting: Setting, now: np.ndarray) -> None: ...

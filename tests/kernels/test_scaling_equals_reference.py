@@ -105,7 +105,14 @@ PENALTIES = [
     for combination in (
         (structure, l1_ratio, update, domain, average)
         for (structure, l1_ratio), update, domain, average in itertools.product(
-            [("full", 0.0), ("block", 0.0), ("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0)],
+            [
+                ("full", 0.0),
+                ("block", 0.0),
+                ("diag", 0.0),
+                ("diag", 0.6),
+                ("iso", 0.0),
+                ("iso", 1.0),
+            ],
             _registry.UPDATES,
             (None, "box"),
             (True, False),

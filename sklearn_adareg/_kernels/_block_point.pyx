@@ -1,0 +1,144 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""What a structure of blocks knows of its lanes: their points, in the order of ``_partition``, and how a round moves a block."""
+from libc.math cimport fabs, sqrt
+from libc.string cimport memcpy
+
+from ._domains cimport Domain
+from ._loops cimport dot, sparse_dot
+from ._partition cimport Partition
+from ._potentials cimport Potential
+from ._rows cimport Row
+from ._setting cimport Setting
+from ._structures cimport Structure
+from ._undo cimport UndoLog
+from ._units cimport FeatureScale
+
+import numpy as np
+
+
+def partition_of(Setting setting):
+    """The blocks of a setting."""
+    if setting.blocks is None or len(setting.blocks) != setting.d:
+        raise ValueError(f"the setting has no block for each of its {setting.d} coefficients")
+    return Partition(setting.blocks, setting.intercept)
+
+
+cdef class BlockPoint(Structure):
+    """Points of all lanes in the order of their blocks, and the gradients and goals of the round under way."""
+
+    @classmethod
+    def allocate(cls, Setting setting, bint sparse):
+        fields = ["x"] + ["u"] * setting.averaging + ["theta"] * setting.dual
+        cells = np.zeros((len(fields), setting.L, setting.D))
+        cells[0, :, :setting.d] = setting.start
+        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **FeatureScale.allocate(setting)}
+
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        super().__init__(setting, potential, domain, arrays)
+        cdef double[:, :, ::1] cells = arrays["cells"]
+        fields = arrays["fields"]
+        self.blocks, self.undo = partition_of(setting), UndoLog()
+        self.x = &cells[0, 0, 0]
+        self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
+        self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
+        shape = (setting.L, setting.D)
+        self.g, self.sums, self.move, self.goal = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+        self.touch_all = self.penalised or (setting.dual and self.projects_whole)
+        self.share = 1.0
+        if self.projects_whole:
+            domain.prepare_full()
+            self.H, self.multipliers = np.zeros((setting.d, setting.d)), np.empty(setting.d)
+            self.units, self.last_point = np.ones(setting.d), np.empty(setting.d)
+
+    def field(self, name):
+        """One number of every coordinate, (L, D), in the order of the coordinates."""
+        return self.arrays["cells"][self.arrays["fields"].index(name)][:, self.blocks.place]
+
+    def last_iterate(self):
+        return self.field("x")
+
+    def average(self):
+        if self.arrays["clock"][1] == 0.0:
+            return self.last_iterate()
+        return self.field("x") - self.field("u") / self.arrays["clock"][1]
+
+    cdef void find_share(self) noexcept nogil:
+        """The factor on steps that blocks share, under online scaling."""
+        self.scale.norm2 = self.blocks.largest_squares()
+        self.share = 1.0
+        if self.scale.spread[0] + self.scale.norm2 > 0.0:
+            self.share = sqrt(self.clock.t / (self.scale.spread[0] + self.scale.norm2))
+
+    cdef double weight_root(self) noexcept nogil:
+        """What gradients are divided by as they enter G."""
+        return sqrt(self.round_weight) if self.setting.weights_as_rows else 1.0
+
+    cdef void predict(self, Row* row, double* margins) noexcept nogil:
+        cdef Py_ssize_t l
+        cdef Py_ssize_t D = self.setting.D
+        for l in range(self.setting.L):
+            if row.index == NULL:
+                margins[l] = dot(self.blocks.z, self.x + l * D, D)
+            else:
+                margins[l] = sparse_dot(row.z, &self.blocks.positions[0], self.x + l * D, row.n)
+
+    cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t D = self.setting.D
+        cdef Py_ssize_t start = self.blocks.start[block]
+        cdef Py_ssize_t end = start + self.blocks.size[block]
+        cdef Py_ssize_t i, l
+        cdef double unit
+        cdef double* g
+        cdef double* sums
+        for l in range(self.setting.L):
+            g, sums = &self.g[l, 0], &self.sums[l, 0]
+            for i in range(start, end):
+                g[i] = self.slopes[l] * self.blocks.z[i]
+            if self.penalised and start < self.setting.d:
+                for i in range(start, end):
+                    unit = self.unit(i)
+                    g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
+            if self.setting.dual:
+                for i in range(start, end):
+                    sums[i] = g[i] + self.theta[l * D + i]
+            else:
+                memcpy(sums + start, g + start, (end - start) * sizeof(double))
+
+    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        """``goal`` of a block before any projection; the sum of the sizes of its coordinates."""
+        cdef Py_ssize_t start = self.blocks.start[block]
+        cdef Py_ssize_t end = start + self.blocks.size[block]
+        cdef Py_ssize_t i
+        cdef double rate = self.rho[lane] * self.share
+        cdef double total = 0.0
+        cdef double* goal = &self.goal[lane, 0]
+        cdef const double* x = self.x + lane * self.setting.D
+        cdef const double* move = &self.move[lane, 0]
+        if self.setting.dual:
+            for i in range(start, end):
+                goal[i] = self.begun(i) - rate * move[i]
+        else:
+            for i in range(start, end):
+                goal[i] = x[i] - rate * move[i]
+        for i in range(start, end):
+            total += fabs(goal[i])
+        return total
+
+    cdef void write(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
+        """Let n coordinates take their goal, and the average's accumulator its part."""
+        cdef Py_ssize_t i
+        cdef double* x = self.x + lane * self.setting.D + start
+        cdef double* u = self.u + lane * self.setting.D + start if self.u != NULL else NULL
+        cdef const double* goal = &self.goal[lane, start]
+        if u != NULL:
+            for i in range(n):
+                u[i] += self.clock.C * (goal[i] - x[i])
+        memcpy(x, goal, n * sizeof(double))
+
+    cdef double unit(self, Py_ssize_t p) noexcept nogil:
+        """The unit of the coordinate at a position."""
+        return self.scale.unit(self.blocks.coordinate[p]) if self.scale is not None else 1.0
+
+    cdef double begun(self, Py_ssize_t p) noexcept nogil:
+        """x_1 in the present units."""
+        return self.setting.start * self.unit(p) if p < self.setting.d and self.setting.start != 0.0 else 0.0

@@ -1,0 +1,12 @@
+# Written by .ci/stubs.
+from typing import Any
+
+from ._block import Block
+from ._block import Family
+from ._setting import Setting
+class Bases(Family):
+    def __init__(self, own: Block, number: int) -> None: ...
+class BlockSpectral(Block):
+    @staticmethod
+    def allocate_family(setting: Setting, size: Any, count: Any) -> Any: ...
+    def make_matrices(self, number: Any) -> Any: ...
