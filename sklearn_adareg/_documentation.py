@@ -27,12 +27,16 @@ def _summaries(table):
 
 
 FEW, MANY = _registry.AUTO_STRUCTURES
+ONS_BY_DEFAULT = those_with(
+    _registry.STRUCTURES,
+    lambda entry: entry.auto_potential == _registry.STRUCTURES[FEW].auto_potential,
+)
 TAKE_L1 = those_with(_registry.STRUCTURES, lambda entry: entry.takes_l1)
 NO_RADIUS = those_with(_registry.DOMAINS, lambda entry: not entry.has_radius)
 FIRST = f"""potential : {options(_registry.POTENTIALS, "auto")} or SpectralPotential, default="auto"
     The potential, as the step sizes :math:`\\psi(\\lambda)` that it gives to eigenvalues :math:`\\lambda` of :math:`G_t`: in
     this order {_formulas(_registry.POTENTIALS)}; or an object of your own. ``"auto"`` is
-    ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structure ``"{FEW}"`` and
+    ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structures {ONS_BY_DEFAULT} and
     ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others.
 structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
     The matrices that :math:`H_t` may be. {_summaries(_registry.STRUCTURES)}.
@@ -57,9 +61,10 @@ COMMON = {
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each block) is
-    reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it does not. The regret bound grows
-    by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
+    block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
+    does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0
+    decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and

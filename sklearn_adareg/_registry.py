@@ -98,6 +98,7 @@ def _adagrad_diag(problem):
 
 
 def _adagrad_block(problem):
+    # H⁻¹ grows by block-diagonal M ⪰ 0, and vᵀMv ≤ Σ_B ‖v_B‖² tr(M_B) ≤ max_B ‖v_B‖² tr(M)
     return problem.block_diameter / np.sqrt(2), 1e-10
 
 
@@ -115,6 +116,7 @@ POTENTIALS = {
         _potentials.AdaGrad,
         operator_antitone=True,
         rates=(0.5, 5.0),
+        auto_by_structure={"block": (2.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -133,7 +135,7 @@ POTENTIALS = {
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -147,6 +149,7 @@ POTENTIALS = {
         ("p",),
         operator_antitone=True,
         rates=(0.5, 5.0),
+        auto_by_structure={"block": (2.0, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -196,6 +199,7 @@ STRUCTURES = {
     "block": Structure(
         _block_kernel,
         has_blocks=True,
+        auto_potential="ons",
         spectrum=_spectra.of_blocks,
         memory=_block_memory,
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "

@@ -18,7 +18,6 @@ from libc.string cimport memcpy
 
 from ._block_point cimport BlockPoint
 from ._domains cimport Domain
-from ._families cimport Family
 from ._metric cimport NOT_DEFINITE
 from ._potentials cimport Potential
 from ._rows cimport Row
