@@ -3,6 +3,7 @@
 validate → rows → ``run_rounds`` without the GIL → totals → raise in a sentence, or make the new state the model.
 """
 
+import time
 import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from . import _auto, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
+from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
 from ._reporting import ProgressiveReport
@@ -32,7 +34,6 @@ from ._weights import (
     times_class_weights,
 )
 
-SEGMENT = 1 << 18  # rounds between two looks at the keyboard
 NEWER_PARAMETERS = {"scoring": None}  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 REASONS = {
@@ -97,7 +98,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val=None, y_val=None, sample_weight_val=None):
         """Up to ``max_iter`` passes; the new state replaces the old one if all went well."""
         given = (X, y, sample_weight)
-        with self._features_restored_on_failure():
+        with guard_of(self).calls, self._features_restored_on_failure():
             earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
             X, y, weights = self._validate(
                 X, y, sample_weight, reset=earlier is None, finite=not self._rounds_check_rows()
@@ -156,7 +157,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 UserWarning,
                 stacklevel=5,
             )
-        with self._features_restored_on_failure():
+        with guard_of(self).calls, self._features_restored_on_failure():
+            if self.__sklearn_is_fitted__():  # by another thread, while this one waited
+                return self._go_on(X, y, sample_weight)
             X, y, weights = self._validate(X, y, sample_weight, reset=True)
             targets = self._encode(y, classes, weights)
             state = self._new_state(X, y, targets, weights, classes)
@@ -174,13 +177,14 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _go_on(self, X, y, sample_weight):
         """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
-        state = self._state
-        self._check_parameters()
-        X, y, weights = self._validate(X, y, sample_weight, reset=False)
-        targets = self._encode(y, state.classes, weights)
-        self._check_unchanged(X, y, targets, weights, state)
-        weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
-        return self._learn(state, X, order, targets, weights)
+        with guard_of(self).calls:
+            state = self._state
+            self._check_parameters()
+            X, y, weights = self._validate(X, y, sample_weight, reset=False)
+            targets = self._encode(y, state.classes, weights)
+            self._check_unchanged(X, y, targets, weights, state)
+            weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
+            return self._learn(state, X, order, targets, weights)
 
     def _learn(self, state, X, order, targets, weights):
         if len(order):
@@ -275,26 +279,25 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False):
         """One pass over ``order``; its weighted mean loss."""
         report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
+        segments, guard = _workers.Segments(state), guard_of(self)
         rows = _workers.rows_of(state, X)
-        learnt = 0
-        try:
-            for part in report.segments(order, SEGMENT):
+        start = 0
+        while start < len(order):
+            part = order[start : start + int(min(segments.length(), report.rounds_to_next_line()))]
+            begun = time.perf_counter()
+            guard.let_readers_pass()
+            with guard.state, guard.rounds:
                 outcome = _workers.play(
                     state, rows, part, targets, weights, first_sight, self.n_jobs
                 )
-                learnt += outcome.rounds
-                if first_sight:
-                    state.loss_total += outcome.loss
-                    state.weight_total += outcome.weight
-                if outcome.status == _rounds.STRAY_COLUMN:
-                    check_columns(X)
-                if outcome.status != _rounds.FINISHED:
-                    check_finite(self, X)
-                    self._raise(outcome, part[outcome.rounds])
-                report.add(outcome.loss, outcome.weight)
-        finally:
-            if first_sight:
-                state.count_classes(targets, order[:learnt])
+            segments.played(outcome.rounds, time.perf_counter() - begun)
+            start += outcome.rounds
+            if outcome.status == _rounds.STRAY_COLUMN:
+                check_columns(X)
+            if outcome.status != _rounds.FINISHED:
+                check_finite(self, X)
+                self._raise(outcome, part[outcome.rounds])
+            report.add(outcome.loss, outcome.weight)
         return report.close()
 
     def _raise(self, outcome, row):
@@ -334,9 +337,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             raise
 
     def __getstate__(self):
-        return {
-            name: value for name, value in super().__getstate__().items() if name != "_accepted"
-        }
+        with guard_of(self).calls:  # not in the middle of a call that learns
+            kept = super().__getstate__()
+        return {name: value for name, value in kept.items() if name not in ("_accepted", "_guard")}
 
     def __setstate__(self, kept):
         """Models of version 0.1 load too: their states do not know their loss, and a fitted attribute had another name."""

@@ -4,18 +4,22 @@ A worker is what a thread needs beside the state: the compiled method bound to a
 Workers are made when they are first needed and belong to no state, so they are neither copied nor pickled.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from sklearn.utils.extmath import safe_sparse_dot
 
-from . import _recipe
+from . import _recipe, _registry
 from ._kernels import _rounds
 from ._rows import make_rows
 
+SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
+SLOWEST = 1e-8  # seconds per number that a round may read or write
 _methods = WeakKeyDictionary()  # block → compiled method
+_paces = WeakKeyDictionary()  # first block of a state → seconds per round
 
 
 class Outcome(NamedTuple):
@@ -83,38 +87,89 @@ def rows_of(state, X):
     return [make_rows(X, block.recipe) for block in state.blocks]
 
 
+class Segments:
+    """Parts of a pass, each so short that an interrupt is answered soon: Python looks at the keyboard between them.
+
+    The first one is short by a generous estimate of what a round costs; after it the pace is known, also to the next call.
+    """
+
+    def __init__(self, state):
+        self.key = state.blocks[0]
+        recipe = state.recipe
+        several = len(state.blocks) > 1  # blocks are copied before each segment
+        self.seconds = LONG_SEGMENT if several else SEGMENT
+        power = 1 if _registry.STRUCTURES[recipe.structure].memory is None else 3
+        self.pace = _paces.get(self.key, SLOWEST * recipe.lanes * recipe.rates * recipe.D**power)
+
+    def length(self):
+        """Rounds of the next segment."""
+        return max(1, int(self.seconds / self.pace))
+
+    def played(self, rounds, seconds):
+        """Take in how long a segment took; the pace is trusted step by step."""
+        if rounds:
+            self.pace = max(seconds / rounds, self.pace / 8, 1e-9)
+            _paces[self.key] = self.pace
+
+
 def play(state, rows, order, targets, weights, new=True, n_jobs=None):
-    """One round for each row number in ``order``.
+    """One round for each row number in ``order``: all of them, or those before a failure, or none if interrupted.
 
     ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in
     threads. If one fails, all go back and play the rounds before the failure.
     """
-    state.publication = None
+    totals, counts = (state.totals, state.class_counts) if new else (None, None)
     if len(state.blocks) == 1:
         [block] = state.blocks
-        tally = _play_block(block, rows[0], order, targets, weights, new)
+        tally = _play_block(block, rows[0], order, targets, weights, new, totals, counts)
         return Outcome(
             tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
         )
-    before = [block.copy() for block in state.blocks]
-    tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_play_block)(block, own, order, targets, weights, new)
-        for block, own in zip(state.blocks, rows, strict=True)
-    )
-    first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
-    failed = tallies[first]
-    if failed.status != _rounds.FINISHED:
+    before = {
+        "blocks": [block.copy() for block in state.blocks],
+        "totals": state.totals.copy(),
+        "class_counts": None if state.class_counts is None else state.class_counts.copy(),
+    }
+    try:
+        tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs)
+        first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
+        failed = tallies[first]
         structure = method_of(state.blocks[first]).structure
-        state.blocks = before
-        short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
-        return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
-    total = sum(tally.loss for tally in tallies)
-    return Outcome(total, failed.weight, failed.rounds, failed.status, None)
+        total = sum(tally.loss for tally in tallies)
+        if failed.status != _rounds.FINISHED:
+            vars(state).update(before)
+        elif new:
+            state.totals = state.totals + np.array([total, failed.weight])
+    except BaseException:
+        vars(state).update(before)  # in one step, which nothing can interrupt
+        raise
+    if failed.status == _rounds.FINISHED:
+        return Outcome(total, failed.weight, failed.rounds, failed.status, None)
+    short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
+    return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
 
 
-def _play_block(block, rows, order, targets, weights, new):
+def _play_blocks(state, rows, order, targets, weights, new, n_jobs):
+    """The tallies of all blocks. However this ends, no thread is left behind."""
+    counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
+    tasks = [
+        (block, own, order, targets, weights, new, None, count)
+        for block, own, count in zip(state.blocks, rows, counts, strict=True)
+    ]
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if workers == 1:
+        return [_play_block(*task) for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            return [future.result() for future in [pool.submit(_play_block, *t) for t in tasks]]
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _play_block(block, rows, order, targets, weights, new, totals, counts):
     method, lanes = method_of(block), block.lanes()
     method.first_sight = new
     method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
-    return _rounds.run_rounds(method, rows, order, own_targets, weights)
+    return _rounds.run_rounds(method, rows, order, own_targets, weights, totals, counts)
