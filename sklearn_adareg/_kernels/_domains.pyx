@@ -7,9 +7,10 @@ norm of H⁻¹ (``project_full``, which also gives w = H⁻¹(u − c), a normal
 to the last digit, so that it is not projected again. The simplex always answers no: its points are projected in every round.
 
 ``project_full`` ends with a point that ``accepts`` says is finite and inside, or with a status (see ``_metric.pxd``) and c as it
-was. Accuracy: c is the exact projection of a u' in the norm of an H'⁻¹, with |u' − u| and |H' − H| within a small multiple of
-d·2⁻⁵² of |u_i| + |c_i| + √H_ii Σ√H_jj|w_j| and of √(H_ii H_jj), whatever the units of the coordinates are. If H is not positive
-definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as little as it takes (``_metric.pyx``).
+was. Accuracy: c is the exact projection of a u' in the norm of an H'⁻¹, with |u' − u|_i within a small multiple of d·2⁻⁵² of
+|u_i| + |c_i| + √H_ii Σ√H_jj|w_j| and |H' − H|_ij of √(H_ii H_jj), whatever the units of the coordinates are. If H is not positive
+definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as little as it takes (``_metric.pyx``). The residual is
+measured: above ``GOOD_RESIDUAL`` of that scale a larger ridge is tried, and the best of the points found is the result.
 
 This module has the interface and the sets that are intervals in every coordinate. The others: ``_l2_ball``, ``_simplex``.
 """
