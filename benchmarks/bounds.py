@@ -14,7 +14,9 @@ from speed_lines import PLAIN, dense, one_pass, sparse_like
 from threadpoolctl import threadpool_limits
 
 from sklearn_adareg._kernels import _rounds
+from sklearn_adareg._recipe import loss_kernel
 from sklearn_adareg._rows import make_rows
+from sklearn_adareg._workers import method_of
 
 DIAG = {"touch": 19, "row": 2, "fields": 3}  # flops a number and a value; numbers kept of each
 ISO = {"touch": 6, "row": 2, "fields": 2}
@@ -58,10 +60,9 @@ def rounds_alone(X, y, **params):
     block = state.blocks[0]
     targets = model._encode(y, state.classes, np.empty(0))
     rows, order = make_rows(X, block.recipe), np.arange(X.shape[0])
-    loss, structure = model._loss_kernel(state.classes, block.lanes()), block.structure()
-    seconds = fastest(
-        lambda: _rounds.run_rounds(rows, order, targets, np.empty(0), loss, structure)
-    )
+    method = method_of(block)
+    method.bind_loss(loss_kernel(block.recipe))
+    seconds = fastest(lambda: _rounds.run_rounds(method, rows, order, targets, np.empty(0)))
     return 1e9 * seconds / X.shape[0]
 
 

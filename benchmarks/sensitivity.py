@@ -16,18 +16,18 @@ from learners import fit, ours
 from quality import working_on
 from threadpoolctl import threadpool_limits
 
-from sklearn_adareg import _parameters
+from sklearn_adareg import _auto, _registry
 
 USUAL_ORDER = 1
-NEWTON, STACK, RATES = _parameters.NEWTON, _parameters.STACK, _parameters.STACK_RATES
+NEWTON, STACK, ADAGRAD = _auto.NEWTON, _auto.STACK, _registry.POTENTIALS["adagrad"]
 
 
 def stack_rates(*rates):
     """The patch that gives the diagonal stack these step sizes."""
-    return {"STACK_RATES": {**RATES, "adagrad": rates}}
+    return {"potentials": {"adagrad": replace(ADAGRAD, rates=rates)}}
 
 
-# what is changed → the constants of _parameters, or the parameters, that change it
+# what is changed → the constants of _auto, the registry's entries, or the parameters, that change it
 CHANGES = {
     "defaults": {},
     **{f"row order {seed}": {"order": seed} for seed in range(2, 6)},
@@ -69,12 +69,13 @@ def in_order(split, seed):
     return replace(split, X=split.X[order], y=split.y[order])
 
 
-def mean_shares(splits, *, order=USUAL_ORDER, params=None, **constants):
+def mean_shares(splits, *, order=USUAL_ORDER, params=None, potentials=None, **constants):
     """Mean and worst share of each task under a change."""
     shares = {}
     with ExitStack() as changed:
+        changed.enter_context(patch.dict(_registry.POTENTIALS, potentials or {}))
         for name, value in constants.items():
-            changed.enter_context(patch.object(_parameters, name, value))
+            changed.enter_context(patch.object(_auto, name, value))
         for split in splits:
             settings = {"max_iter": 1, "shuffle": False, **(params or {})}
             outcome = fit(

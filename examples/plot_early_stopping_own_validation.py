@@ -66,14 +66,14 @@ def learn_one_split(seed):
     return {
         "passes": {name: model.n_iter_ for name, model in models.items()},
         "kept": {
-            OWN: 1 + int(np.argmax(own.validation_score_curve_)),
-            SHARE: 1 + int(np.argmax(share.validation_score_curve_)),
+            OWN: 1 + int(np.argmax(own.validation_scores_)),
+            SHARE: 1 + int(np.argmax(share.validation_scores_)),
             NONE: none.n_iter_,
         },
         "score": {name: model.score(X_test, y_test) for name, model in models.items()},
         "loss": none.loss_curve_,
-        "validation": on_val.validation_score_curve_,
-        "test": on_test.validation_score_curve_,
+        "validation": on_val.validation_scores_,
+        "test": on_test.validation_scores_,
     }
 
 
@@ -123,7 +123,7 @@ def draw(splits, path):
     draw_curves(left, splits, {"loss": ("0.35", "loss_curve_")})
     left.set_ylim(bottom=0)
     curves = {
-        "validation": ("#0072b2", "validation_score_curve_"),
+        "validation": ("#0072b2", "validation_scores_"),
         "test": ("#d55e00", "the same on test rows"),
     }
     draw_curves(middle, splits, curves)

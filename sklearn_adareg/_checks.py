@@ -1,4 +1,4 @@
-"""Validation, and a way past its cost for arrays that need none: the same checks, without the general machinery."""
+"""Validation of rows and targets. Arrays that need no conversion get the same checks without scikit-learn's general machinery."""
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,14 @@ CONVERSION = {
 }
 
 
-def as_it_is(X):
+def shown(value):
+    """A value as messages show it: without the names of NumPy's types."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    return repr(value)
+
+
+def needs_no_conversion(X):
     """Whether X needs no conversion: rows and columns of floats, C-contiguous or CSR, and neither a subclass nor a container."""
     if type(X) is np.ndarray:
         fits = X.dtype in FLOATS and X.ndim == 2 and X.flags.c_contiguous
@@ -25,7 +32,7 @@ def as_it_is(X):
 
 
 def known_shape(estimator, X):
-    """Whether X is as wide as what the estimator was fitted on, and nobody asks for the names of its columns."""
+    """Whether X is as wide as what the estimator was fitted on, and has no column names to compare."""
     return X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator)
 
 
@@ -42,7 +49,7 @@ def check_finite(estimator, X):
 
 
 def check_columns(X):
-    """Refuse column numbers that are none of X, which scipy takes unseen."""
+    """Refuse column numbers outside X, which scipy does not check."""
     if sparse.issparse(X) and X.indices.size:
         low, high = X.indices.min(), X.indices.max()
         if low < 0 or high >= X.shape[1]:
@@ -52,24 +59,53 @@ def check_columns(X):
             )
 
 
+def check_row_pointers(X):
+    """Refuse a CSR matrix whose rows lie outside its arrays, which scipy does not check either."""
+    if type(X) not in CSR:
+        return
+    pointers, stored = X.indptr, min(len(X.indices), len(X.data))
+    sound = len(pointers) == X.shape[0] + 1 and pointers[0] == 0 and pointers[-1] <= stored
+    if not (sound and (pointers[1:] >= pointers[:-1]).all()):
+        raise ValueError(
+            "X is a CSR matrix whose indptr does not fit its data, indices or shape; build the matrix anew."
+        )
+
+
+def check_row_lengths(X):
+    """Refuse rows that are longer than X has columns, though no column should come twice in them."""
+    if sparse.issparse(X) and X.has_canonical_format:
+        longest = np.diff(X.indptr).max(initial=0)
+        if longest > X.shape[1]:
+            raise ValueError(
+                f"X has a row of {longest} values and {X.shape[1]} columns, and its has_canonical_format says that no column "
+                "comes twice; build the CSR matrix anew."
+            )
+
+
 def check_rows(estimator, X):
     """Rows to predict for."""
-    if as_it_is(X) and known_shape(estimator, X):
+    check_row_pointers(X)
+    if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
-        return X
-    return validate_data(estimator, X, reset=False, **CONVERSION)
+    else:
+        X = validate_data(estimator, X, reset=False, **CONVERSION)
+    check_columns(X)
+    return X
 
 
 def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
     """Rows to learn from and their targets; C-contiguous or CSR, float64 or float32.
 
-    With ``finite=False`` the caller sees to it that the values of X are, and that its column numbers fit: the rounds stop at
-    a row of which that is not true.
+    With ``finite=False`` values and column numbers are not checked here: the rounds stop at a row that has bad ones.
     """
-    plain = as_it_is(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
+    check_row_pointers(X)
+    plain = (
+        needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
+    )
     if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        check_row_lengths(X)
         if finite:
             check_finite(estimator, X)
             check_columns(X)
@@ -85,6 +121,7 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
         ensure_all_finite=finite,
         **CONVERSION,
     )
+    check_row_lengths(X)
     if finite:
         check_columns(X)
     return X, y

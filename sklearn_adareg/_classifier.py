@@ -1,9 +1,7 @@
 """AdaRegClassifier: labels, one or several weight vectors, probabilities."""
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -11,8 +9,10 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
-from ._documentation import document
-from ._kernels import _losses
+from ._checks import shown
+from ._documentation import document, options, those_with
+from ._recipe import ModelShape
+from ._rules import Registered
 from ._state import class_numbers
 
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
@@ -20,9 +20,10 @@ EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 def _gives_probabilities(estimator):
     """Whether the loss has probabilities behind its margins."""
-    if not _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities:
+    if _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities is None:
+        others = _registry.names(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)
         raise AttributeError(
-            f"probability estimates are not available for loss={estimator.loss!r}; use 'log_loss' or 'modified_huber', or wrap "
+            f"probability estimates are not available for loss={estimator.loss!r}; use {' or '.join(others)}, or wrap "
             "the model in CalibratedClassifierCV."
         )
     return True
@@ -76,23 +77,22 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     True
     """,
         independent="one against the rest",
-        loss="""loss : {"log_loss", "hinge", "squared_hinge", "modified_huber", "perceptron"}, default="log_loss"
-    The loss; ``"log_loss"`` and ``"modified_huber"`` give probabilities.""",
+        loss=f"""loss : {options(_registry.CLASSIFICATION_LOSSES)}, default="log_loss"
+    The loss; {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
         own=[
             (
                 "class_weight",
                 "fit_intercept",
                 """class_weight : dict, "balanced" or None, default=None
-    Factors on the losses of the classes. ``"balanced"`` makes all classes weigh the same: by the counts of all rows
-    in ``fit``, by the
-    counts up to and including each row in ``partial_fit``.""",
+    Factors on the losses of the classes. ``"balanced"`` gives all classes the same total weight: from the counts of all
+    rows in ``fit``, from the counts up to and including each row in ``partial_fit``.""",
             )
         ],
     )
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
-        "loss": [StrOptions(set(_registry.CLASSIFICATION_LOSSES))],
+        "loss": [Registered(_registry.CLASSIFICATION_LOSSES)],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
@@ -121,6 +121,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         shuffle=True,
         warm_start=False,
         early_stopping=False,
+        scoring="loss",
         validation_fraction=0.1,
         n_jobs=None,
         verbose=0,
@@ -148,6 +149,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -201,8 +203,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return self._first_rows(X, y, classes, sample_weight)
         if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
             raise ValueError(
-                f"classes={classes!r} differs from the first call's {self.classes_!r}, and a running model cannot change them; "
-                "leave classes out, or start anew with fit."
+                f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
+                "change them; leave classes out, or start anew with fit."
             )
         return self._go_on(X, y, sample_weight)
 
@@ -212,6 +214,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             raise ValueError(
                 "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
                 "as classes=[...]."
+            )
+        if np.size(classes) == 0:
+            raise ValueError(
+                "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
             )
         return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)))
 
@@ -253,7 +259,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, for ``log_loss`` and ``modified_huber``.
+        """Probabilities of the classes, for the losses that have them.
 
         Parameters
         ----------
@@ -265,16 +271,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``; every row sums to one.
         """
-        margins = self._margins(X)
-        if self.loss == "log_loss":
-            if margins.shape[1] > 1:
-                return softmax(margins, axis=1)
-            return np.column_stack([expit(-margins[:, 0]), expit(margins[:, 0])])
-        odds = (np.clip(margins, -1, 1) + 1) / 2
-        if odds.shape[1] == 1:
-            return np.column_stack([1 - odds[:, 0], odds[:, 0]])
-        total = odds.sum(axis=1, keepdims=True)
-        return np.where(total > 0, odds / np.where(total > 0, total, 1), 1 / odds.shape[1])
+        return self._probabilities().values(self._margins(X))
 
     @available_if(_gives_probabilities)
     def predict_log_proba(self, X):
@@ -290,18 +287,17 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of ``classes_``.
         """
-        if self.loss != "log_loss":
-            with np.errstate(divide="ignore"):
-                return np.log(self.predict_proba(X))
-        margins = self._margins(X)
-        if margins.shape[1] > 1:
-            return log_softmax(margins, axis=1)
-        return np.column_stack([log_expit(-margins[:, 0]), log_expit(margins[:, 0])])
+        return self._probabilities().logarithms(self._margins(X))
+
+    def _probabilities(self):
+        return _registry.CLASSIFICATION_LOSSES[self.loss].probabilities
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
+    def _tidy(self, y):
+        return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
+
     def _find_classes(self, y, weights):
-        y = _as_labels(y)
         two = _two_numbers(y) if not weights.any() else None
         if two is not None:
             return two
@@ -310,7 +306,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
-        y = _as_labels(y)
         if len(classes) == 2:
             upper = y == classes[1]
             lower = y == classes[0]
@@ -327,48 +322,35 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 unknown &= weights > 0
             if unknown.any():
                 raise ValueError(
-                    f"y has the label {y[unknown][0]!r}, which is not among the classes {classes!r}; drop those rows, or start "
-                    "anew with all labels in classes."
+                    f"y has the label {shown(y[unknown][0])}, which is not among the classes {shown(classes)}; drop those "
+                    "rows, or start anew with all labels in classes."
                 )
         return encoded.reshape(-1, 1)
 
     def _shape_of_model(self, y, classes):
-        lanes = 1 if len(classes) == 2 else len(classes)
-        joint = self.loss == "log_loss"
-        return {
-            "lanes": lanes,
-            "joint": joint,
-            "rows_of_coef": True,
-            "regression": False,
-            "degree": 0,
-        }
-
-    def _loss_kernel(self, classes, lanes):
-        point = _registry.CLASSIFICATION_LOSSES[self.loss].kernel()
-        if len(classes) == 2:
-            return point
-        return (
-            _losses.Softmax() if self.loss == "log_loss" else _losses.OneVsRest(point, lanes.start)
+        several = len(classes) > 2
+        return ModelShape(
+            lanes=len(classes) if several else 1,
+            joint=_registry.CLASSIFICATION_LOSSES[self.loss].joint_kernel is not None,
+            lanes_are_classes=several,
         )
 
     def _decide(self, margins, classes):
         best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
         return classes[best]
 
-    def _score(self, y, predictions, sample_weight):
-        return accuracy_score(y, predictions, sample_weight=sample_weight)
-
-    def _class_factors(self, targets, live, state, streaming):
-        """``class_weight`` of each live row. "balanced" counts all rows in ``fit``, and in a stream those up to each row."""
+    def _class_factors(self, targets, order, state, streaming):
+        """``class_weight`` of the rows in ``order``. "balanced" counts all of them in ``fit``, and in a stream those up to each."""
         if self.class_weight is None:
             return None
         k = len(state.classes)
-        numbers = class_numbers(targets[live, 0], state.classes)
+        numbers = class_numbers(targets[order, 0], state.classes)
         if self.class_weight != "balanced":
             unknown = set(self.class_weight) - set(state.classes.tolist())
             if unknown:
                 raise ValueError(
-                    f"class_weight has the label {unknown.pop()!r}, which is not among the classes {state.classes!r}; remove it."
+                    f"class_weight has the label {shown(unknown.pop())}, which is not among the classes "
+                    f"{shown(state.classes)}; remove it."
                 )
             factors = np.array(
                 [self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float
@@ -383,10 +365,6 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
-
-
-def _as_labels(y):
-    return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def _two_numbers(y):
@@ -404,7 +382,7 @@ def _two_numbers(y):
 def _at_least_two(classes):
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class, {classes[0]!r}, and a classifier needs at least two; pass rows of every class, or all labels as "
+            f"y has one class, {shown(classes[0])}, and a classifier needs at least two; pass rows of every class, or all labels as "
             "classes to partial_fit."
         )
     return classes

@@ -1,94 +1,131 @@
-"""The parameters that both estimators share, documented once; class docstrings are filled in from here."""
+"""The parameters and attributes that both estimators share, documented once; lists of names come from the registry."""
 
+from . import _registry
+
+
+def options(table, *also):
+    """The values of a parameter as numpydoc writes them: ``{"auto", "full", "diag"}``."""
+    return "{" + ", ".join(_quoted([*also, *(name for name in table if name is not None)])) + "}"
+
+
+def those_with(table, fact, joiner=" and "):
+    """The names of the entries of which a fact is true, as code."""
+    names = [name for name, entry in table.items() if name is not None and fact(entry)]
+    return joiner.join(f"``{name}``" for name in _quoted(names))
+
+
+def _quoted(names):
+    return [f'"{name}"' for name in names]
+
+
+def _formulas(table):
+    return ", ".join(f":math:`{entry.formula}`" for entry in table.values() if entry.formula)
+
+
+def _summaries(table):
+    return "; ".join(f'``"{name}"``: {entry.summary}' for name, entry in table.items())
+
+
+FEW, MANY = _registry.AUTO_STRUCTURES
+TAKE_L1 = those_with(_registry.STRUCTURES, lambda entry: entry.takes_l1)
+NO_RADIUS = those_with(_registry.DOMAINS, lambda entry: not entry.has_radius)
+FIRST = f"""potential : {options(_registry.POTENTIALS, "auto")} or SpectralPotential, default="auto"
+    The potential, as the step sizes :math:`\\psi(\\lambda)` that it gives to eigenvalues :math:`\\lambda` of :math:`G_t`: in
+    this order {_formulas(_registry.POTENTIALS)}; or an object of your own. ``"auto"`` is
+    ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structure ``"{FEW}"`` and
+    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others.
+structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
+    The matrices that :math:`H_t` may be. {_summaries(_registry.STRUCTURES)}.
+    ``"auto"`` is ``"{FEW}"`` for up to 100 features and ``"{MANY}"`` for more, or where the potential or an L1 penalty
+    asks for it."""
 COMMON = {
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
-    Step size :math:`\\eta`. ``"auto"`` needs no choice: with ``scaling="online"`` and neither domain nor penalty the full
-    structure takes Newton steps and the others stack two step sizes that learn side by side; elsewhere it is a number that does well
-    over many data sets. ``"theory"`` is the value that the paper's regret bound is proved for; it needs a bounded domain,
+    Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"``, no domain, no penalty and mirror descent, the step size is
+    learnt: the full structure with the potential ``"ons"`` takes Newton steps, the diagonal and isotropic structures combine
+    two step sizes (a stack); ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
+    ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
-    :math:`G_0 = \\epsilon I`: how much evidence there is before the first row.""",
+    The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`: with the full structure and a potential other than ``"ons"``, a decomposition of G serves
-    until G may have grown beyond
-    :math:`1+\\delta` times what it was, which is certified; the regret bound grows by at most
-    :math:`(1+\\delta)^a`, :math:`a` the power of
-    :math:`\\psi`. 0 decomposes in every round.""",
+    :math:`\\delta`, for the full structure with a potential other than ``"ons"``: the eigendecomposition is reused until G could
+    exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it does not. The regret bound grows
+    by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
-    ``"online"`` learns in units that the data bring along, so that the model does not depend on units: features count in the largest
-    value that they have had, residuals in their root mean square; ``huber_delta``, ``insensitivity`` and ``tol`` are
-    in units of residuals
-    then. Domain and penalty stay in raw units. ``None`` takes features as they are.""",
-    "domain": """domain : {"l2", "box", "l1", "simplex", "nonnegative"} or None, default=None
-    Where ``coef_`` must lie: :math:`\\|w\\|_2 \\le r`, :math:`|w_i| \\le r`, :math:`\\|w\\|_1 \\le r`, :math:`w \\ge
-    0, \\sum w_i = r`, or
-    :math:`w \\ge 0`. Projections are exact, in the norm of :math:`H_t^{-1}`. The intercept is free.""",
-    "radius": """radius : float, default=None
-    The :math:`r` of the domain; ``"nonnegative"`` needs none.""",
-    "update": """update : {"mirror_descent", "dual_averaging"}, default="mirror_descent"
-    :math:`x_{t+1} = \\Pi(x_t - H_t g_t)` or :math:`\\Pi(x_1 - H_t \\sum_s g_s)`.""",
+    ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
+    their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and
+    penalty stay in raw units. ``None`` takes features and targets as they are.""",
+    "domain": f"""domain : {options(_registry.DOMAINS)} or None, default=None
+    The set in which ``coef_`` must lie: in this order {_formulas(_registry.DOMAINS)}.
+    Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.""",
+    "radius": f"""radius : float, default=None
+    The :math:`r` of the domain; {NO_RADIUS} needs none.""",
+    "update": f"""update : {options(_registry.UPDATES)}, default="mirror_descent"
+    The next point :math:`x_{{t+1}}`: in this order {_formulas(_registry.UPDATES)}.""",
     "alpha": """alpha : float, default=0.0
-    Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. Many passes reach the
-    optimum of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
-    "l1_ratio": """l1_ratio : float, default=0.0
-    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures ``"diag"`` and ``"iso"``).""",
+    Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. After many passes the model
+    approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
+    "l1_ratio": f"""l1_ratio : float, default=0.0
+    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}).""",
     "average": """average : bool, float or "auto", default="auto"
-    The fitted model is :math:`\\sum_t c_t x_t / \\sum_t c_t` over the iterates that predicted, with :math:`c_t = 1` for ``True`` and
-    :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` takes the last iterate. ``"auto"`` is an average that
-    forgets the start: :math:`\\gamma` is 20 for Newton steps, 1 for a stack, 2 elsewhere.""",
+    The fitted model is the average :math:`\\sum_t c_t x_t / \\sum_t c_t` of the iterates that made predictions, with
+    :math:`c_t = 1` for ``True`` and :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` is the last iterate. ``"auto"``
+    is a :math:`\\gamma` of 20 for Newton steps, 1 for a stack and 2 elsewhere, which gives early iterates little weight.""",
     "fit_intercept": """fit_intercept : bool, default=True
-    Whether to learn a constant; it is one more coordinate, whose feature is 1.""",
+    Whether to learn an intercept. It is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int or None, default=None
-    The most passes that ``fit`` makes; ``partial_fit`` always makes one. ``None`` makes three where the step size is learnt and there
-    are 20 rows or more for each feature, one where there are fewer (more would fit their noise), and up to 100 elsewhere.""",
+    Maximum number of passes of ``fit``; ``partial_fit`` always makes one. ``None`` is 100; where the step size is learnt, it is
+    3 for 20 rows or more per feature and 1 for fewer, where more passes would overfit.""",
     "tol": """tol : float or None, default=1e-3
-    ``fit`` stops when the mean loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
-    ``n_iter_no_change`` passes; ``None`` makes all ``max_iter`` passes.""",
+    ``fit`` stops when the mean training loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
+    ``n_iter_no_change`` passes. ``None`` makes all ``max_iter`` passes.""",
     "n_iter_no_change": """n_iter_no_change : int, default=3
-    Passes without improvement to wait for.""",
+    Number of passes without improvement after which ``fit`` stops.""",
     "shuffle": """shuffle : bool, default=True
     Whether ``fit`` shuffles the rows before each pass; ``partial_fit`` never does.""",
     "warm_start": """warm_start : bool, default=False
-    Whether ``fit`` goes on from the whole state of the earlier calls, for up to ``max_iter`` more passes.""",
+    Whether ``fit`` continues from the state of the earlier calls, for up to ``max_iter`` more passes.""",
     "early_stopping": """early_stopping : bool, default=False
-    Whether to stop by the score on held-out rows and keep the best model.""",
+    Whether ``fit`` stops by the score on held-out rows and keeps the best model. ``partial_fit`` does not use it.""",
+    "scoring": """scoring : str, callable or None, default="loss"
+    The score on the held-out rows, for ``early_stopping``. ``"loss"`` is the negative mean loss. Other strings are scikit-learn's
+    names of scores, a callable is called with (estimator, X, y), and ``None`` is the estimator's ``score``.""",
     "validation_fraction": """validation_fraction : float, default=0.1
-    Share of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``. Classes keep their shares where each has
-    rows enough.""",
+    Fraction of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``. The split is stratified by class if each
+    class has enough rows.""",
     "n_jobs": """n_jobs : int or None, default=None
-    Threads for weight vectors that learn independently ({independent}). The model is the same whatever their number.""",
+    Number of threads for weight vectors that learn independently ({independent}). The model does not depend on it.""",
     "verbose": """verbose : int, default=0
     Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
-    Seed of the shuffling and of the held-out share.""",
+    Seed of the shuffling and of the split.""",
 }
-FIRST = """potential : {"auto", "adagrad", "ons", "pnorm"} or SpectralPotential, default="auto"
-    The potential: step sizes :math:`\\psi(\\lambda)` are :math:`\\eta\\lambda^{-1/2}`, :math:`\\eta\\lambda^{-1}`,
-    :math:`\\eta\\lambda^{-1/(p+1)}`, or your own. ``"auto"`` takes ``"ons"`` where the structure is full and ``"adagrad"``
-    elsewhere.
-structure : {"auto", "full", "diag", "iso"}, default="auto"
-    Which preconditioners are allowed: any positive definite matrix (:math:`O(d^2)` a round), a diagonal one or a multiple of the
-    identity (:math:`O(\\mathrm{nnz})` a round). ``"auto"`` takes ``"full"`` for few features and ``"diag"`` for many."""
 ATTRIBUTES = """intercept_ : ndarray of shape (n_vectors,)
-    The constants.
+    The intercepts.
 n_features_in_ : int
     Number of features.
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
-    Names of the features, when X had string names.
+    Names of the features, if X had string names.
 t_ : int
-    Rounds played so far.
+    Number of rounds so far.
 n_iter_ : int
-    Passes that the last ``fit`` made.
+    Number of passes of the last ``fit``.
 loss_curve_ : list of float
     Mean loss of each pass.
-validation_score_curve_ : list of float
+validation_scores_ : list of float
     Score on the held-out rows after each pass; with ``early_stopping``.
+validation_score_curve_ : list of float
+    The same list, under its name in version 0.1.
 progressive_loss_ : float
-    Mean loss of the rows at first sight, each predicted before it was learnt from: an honest estimate that needs no held-out rows.
+    Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
+    needs no held-out rows.
+method_ : str
+    The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
+    ``"newton"`` (Newton steps) or ``"stack"`` (several step sizes combined).
 potential_, structure_, eta_, epsilon_, average_ : object
-    What "auto" and "theory" came to."""
+    The values in use, after "auto" and "theory" were resolved."""
 
 
 def document(text, *, independent, loss, own=()):

@@ -1,10 +1,11 @@
-"""The fitted model as a user sees it, worked out of the state when it is first asked for after learning."""
+"""The fitted model as a user sees it, computed from the state when it is first read after learning."""
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
+from . import _workers
 from ._checks import check_rows
 
 
@@ -24,8 +25,8 @@ class FittedLinearModel:
     def _publish(self):
         state = self._fitted_state()
         if state.publication is None:
-            coef, intercept = state.published()
-            state.publication = [coef if state.recipe["rows_of_coef"] else coef[0], intercept]
+            coef, intercept = _workers.published(state)
+            state.publication = [coef if state.recipe.rows_of_coef else coef[0], intercept]
         return state.publication
 
     @property
@@ -52,27 +53,41 @@ class FittedLinearModel:
     @property
     def potential_(self):
         """The potential in use."""
-        return self._fitted_state().recipe["potential"]
+        return self._fitted_state().recipe.potential
+
+    @property
+    def method_(self):
+        """What runs: "algorithm1", or where "auto" learns the step size "newton" (Newton steps) or "stack"."""
+        return self._fitted_state().recipe.method
 
     @property
     def structure_(self):
         """The structure in use."""
-        return self._fitted_state().recipe["structure"]
+        return self._fitted_state().recipe.structure
 
     @property
     def eta_(self):
         """The step size in use."""
-        return self._fitted_state().recipe["eta"]
+        return self._fitted_state().recipe.eta
 
     @property
     def epsilon_(self):
         """The epsilon in use."""
-        return self._fitted_state().recipe["epsilon"]
+        return self._fitted_state().recipe.epsilon
 
     @property
     def average_(self):
         """The average in use: True, False or the power of t."""
-        return self._fitted_state().recipe["average"]
+        return self._fitted_state().recipe.average
+
+    @property
+    def validation_score_curve_(self):
+        """The name of ``validation_scores_`` in version 0.1."""
+        if "validation_scores_" not in vars(self):
+            raise AttributeError(
+                f"This {type(self).__name__} has no validation_scores_; fit it with early_stopping=True."
+            )
+        return self.validation_scores_
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.

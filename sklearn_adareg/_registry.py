@@ -1,10 +1,12 @@
-"""Name → piece. Parameter constraints, documentation tables and test grids all derive from these tables.
+"""Name → entry. Parameter constraints, documentation, messages and test grids all derive from these tables.
 
-A new loss, potential, structure or domain is one class in ``_kernels`` and one line here.
+A new loss, potential, structure or domain is one class in ``_kernels`` and one entry here. The tables are read when they are
+needed, so an entry can also be added while the program runs.
 """
 
-from dataclasses import dataclass, field
+import numpy as np
 
+from . import _probabilities, _spectra
 from ._kernels import (
     _diag,
     _domains,
@@ -12,86 +14,250 @@ from ._kernels import (
     _iso,
     _l2_ball,
     _losses,
+    _methods,
     _newton,
     _potentials,
     _simplex,
     _spectral,
+    _stack,
 )
+from ._pieces import LOG, Domain, Loss, Potential, Probabilities, Structure, Update
 from ._potentials import SpectralPotential
 
-
-@dataclass(frozen=True)
-class Loss:
-    """A loss and what the rest of the package needs to know about it."""
-
-    kernel: type
-    parameters: tuple = ()  # estimator parameters that the kernel takes
-    probabilities: bool = False
-    exp_concave: bool = False  # on bounded margins, in the paper's sense: no linear part
-    degree: int = 0  # in the unit of the residual; 0 where there is none
+LINEAR_PARTS = "has linear parts and is not exp-concave"
 
 
-@dataclass(frozen=True)
-class Potential:
-    """A built-in potential ψ(λ) = η λ^exponent."""
+def _log_loss_exp_concavity(margin, target, weight):
+    return np.exp(-margin) / weight
 
-    kernel: type
-    parameters: tuple = field(default=())
+
+def _squared_error_exp_concavity(margin, target, weight):
+    return 1 / (margin + target) ** 2 / weight
+
+
+def _squared_hinge_exp_concavity(margin, target, weight):
+    if margin <= 1:
+        return 1 / (2 * (1 + margin) ** 2) / weight
+    return (3 * margin - 1) / (8 * margin**2 * (1 + margin)) / weight
+
+
+def _poisson_exp_concavity(margin, target, weight):
+    return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
 CLASSIFICATION_LOSSES = {
-    "log_loss": Loss(_losses.LogLoss, probabilities=True, exp_concave=True),
-    "hinge": Loss(_losses.Hinge),
-    "squared_hinge": Loss(_losses.SquaredHinge, exp_concave=True),
-    "modified_huber": Loss(_losses.ModifiedHuber, probabilities=True),
-    "perceptron": Loss(_losses.Perceptron),
+    "log_loss": Loss(
+        _losses.LogLoss,
+        joint_kernel=_losses.Softmax,
+        probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
+        exp_concavity=_log_loss_exp_concavity,
+    ),
+    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS),
+    "squared_hinge": Loss(_losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity),
+    "modified_huber": Loss(
+        _losses.ModifiedHuber,
+        probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
+        exp_concavity=LINEAR_PARTS,
+    ),
+    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS),
 }
 REGRESSION_LOSSES = {
-    "squared_error": Loss(_losses.SquaredError, exp_concave=True, degree=2),
-    "huber": Loss(_losses.Huber, ("huber_delta",), degree=2),
-    "absolute_error": Loss(_losses.AbsoluteError, degree=1),
-    "quantile": Loss(_losses.Quantile, ("quantile",), degree=1),
-    "epsilon_insensitive": Loss(_losses.EpsilonInsensitive, ("insensitivity",), degree=1),
-    "squared_epsilon_insensitive": Loss(
-        _losses.SquaredEpsilonInsensitive, ("insensitivity",), degree=2
+    "squared_error": Loss(
+        _losses.SquaredError, exp_concavity=_squared_error_exp_concavity, degree=2
     ),
-    "poisson": Loss(_losses.Poisson, exp_concave=True),
+    "huber": Loss(_losses.Huber, ("huber_delta",), exp_concavity=LINEAR_PARTS, degree=2),
+    "absolute_error": Loss(_losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1),
+    "quantile": Loss(_losses.Quantile, ("quantile",), exp_concavity=LINEAR_PARTS, degree=1),
+    "epsilon_insensitive": Loss(
+        _losses.EpsilonInsensitive, ("insensitivity",), exp_concavity=LINEAR_PARTS, degree=1
+    ),
+    "squared_epsilon_insensitive": Loss(
+        _losses.SquaredEpsilonInsensitive,
+        ("insensitivity",),
+        exp_concavity="has no known constant of exp-concavity",
+        degree=2,
+    ),
+    "poisson": Loss(
+        _losses.Poisson,
+        link=LOG,
+        exp_concavity=_poisson_exp_concavity,
+        nonnegative_targets=True,
+        summary="models counts, and ``predict`` gives their mean",
+    ),
 }
+
+
+def _adagrad_full(problem):
+    return problem.diameter / np.sqrt(2), 1e-10
+
+
+def _adagrad_diag(problem):
+    return problem.sup_diameter / np.sqrt(2), 1e-10
+
+
+def _adagrad_iso(problem):
+    return problem.diameter / np.sqrt(2 * problem.D), 1e-10
+
+
+def _ons_full(problem):
+    beta = problem.exp_concavity()
+    return 1 / beta, problem.D / (beta * problem.diameter) ** 2
+
+
 POTENTIALS = {
-    "adagrad": Potential(_potentials.AdaGrad),
-    "ons": Potential(_potentials.OnlineNewton),
-    "pnorm": Potential(_potentials.PNorm, ("p",)),
+    "adagrad": Potential(
+        _potentials.AdaGrad,
+        operator_antitone=True,
+        rates=(0.5, 5.0),
+        value=lambda h, eta, p: eta**2 * np.sum(1 / h),
+        theory={"full": _adagrad_full, "diag": _adagrad_diag, "iso": _adagrad_iso},
+        formula=r"\eta\lambda^{-1/2}",
+    ),
+    "ons": Potential(
+        _potentials.OnlineNewton,
+        operator_antitone=True,
+        inverse=True,
+        newton=True,
+        rates=(1.0, 10.0),
+        weights_as_rows=True,
+        value=lambda h, eta, p: -eta * np.sum(np.log(h)),
+        auto=(1.0, 1.0),
+        auto_by_structure={"full": (4.0, 1.0)},
+        theory={
+            "full": _ons_full,
+            "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
+            "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
+        },
+        formula=r"\eta\lambda^{-1}",
+    ),
+    "pnorm": Potential(
+        _potentials.PNorm,
+        ("p",),
+        operator_antitone=True,
+        rates=(0.5, 5.0),
+        value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
+        theory="the p-norm's step size needs G_T, which is known only at the end",
+        formula=r"\eta\lambda^{-1/(p+1)}",
+    ),
 }
-STRUCTURES = {
-    "full": lambda recipe: _full_kernel(recipe),
-    "diag": lambda recipe: _diag.Diagonal,
-    "iso": lambda recipe: _iso.IsotropicDual if _iso_unmultiplied(recipe) else _iso.Isotropic,
-}
-DOMAINS = {
-    None: _domains.NoDomain,
-    "l2": _l2_ball.L2Ball,
-    "box": _domains.Box,
-    "l1": _simplex.L1Ball,
-    "simplex": _simplex.Simplex,
-    "nonnegative": _domains.Nonnegative,
-}
-UPDATES = ("mirror_descent", "dual_averaging")
 
 
 def _full_kernel(recipe):
-    if recipe["newton"]:
+    if recipe.method == "newton":
         return _newton.Newton
-    return _full_ons.FullONS if recipe["potential"] == "ons" else _spectral.FullSpectral
+    return _full_ons.FullONS if potential(recipe.potential).inverse else _spectral.FullSpectral
 
 
-def _iso_unmultiplied(recipe):
-    """Isotropic dual averaging moves every coordinate each round; alone, it can be kept as one product."""
-    return recipe["update"] == "dual_averaging" and recipe["domain"] is None and not recipe["alpha"]
+def _diag_kernel(recipe):
+    return _diag.Diagonal
 
 
-def potential_kernel(potential, p):
-    """The compiled map ψ for a name or for a user's :class:`SpectralPotential`."""
-    if isinstance(potential, SpectralPotential):
-        return _potentials.Callback(potential.psi)
-    entry = POTENTIALS[potential]
-    return entry.kernel(*([p] if entry.parameters else []))
+def _iso_kernel(recipe):
+    """Isotropic dual averaging moves every coordinate each round; without domain and penalty it is kept as one product."""
+    return _iso.IsotropicDual if recipe.dual and recipe.plain else _iso.Isotropic
+
+
+def _full_memory(lanes, D):
+    return 8 * (3 * lanes + 2) * D * D  # three matrices per lane, and two to work in
+
+
+STRUCTURES = {
+    "full": Structure(
+        _full_kernel,
+        newton=True,
+        spectrum=_spectra.eigenvalues,
+        auto_potential="ons",
+        memory=_full_memory,
+        summary=r"any positive definite matrix (:math:`O(d^2)` per round)",
+    ),
+    "diag": Structure(
+        _diag_kernel,
+        takes_l1=True,
+        stack=True,
+        sparse_rounds=True,
+        own_steps=True,
+        spectrum=_spectra.diagonal,
+        summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
+    ),
+    "iso": Structure(
+        _iso_kernel,
+        takes_l1=True,
+        stack=True,
+        sparse_rounds=True,
+        one_step_size=True,
+        spectrum=_spectra.mean_diagonal,
+        summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
+    ),
+}
+METHODS = {
+    "algorithm1": _methods.Method,
+    "newton": _methods.Method,  # of the full structure's Newton kernel
+    "stack": _stack.Stack,
+}
+AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
+DOMAINS = {
+    None: Domain(_domains.NoDomain, coordinatewise=True),
+    "l2": Domain(
+        _l2_ball.L2Ball,
+        has_radius=True,
+        diameter=lambda r, d: 2 * r,
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=2,
+        formula=r"\|w\|_2 \le r",
+    ),
+    "box": Domain(
+        _domains.Box,
+        has_radius=True,
+        coordinatewise=True,
+        diameter=lambda r, d: 2 * r * np.sqrt(d),
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=1,
+        formula=r"|w_i| \le r",
+    ),
+    "l1": Domain(
+        _simplex.L1Ball,
+        has_radius=True,
+        diameter=lambda r, d: 2 * r,
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=np.inf,
+        formula=r"\|w\|_1 \le r",
+    ),
+    "simplex": Domain(
+        _simplex.Simplex,
+        has_radius=True,
+        diameter=lambda r, d: r * np.sqrt(2),
+        sup_diameter=lambda r, d: r,
+        dual_norm=np.inf,
+        start=lambda r, d: r / d,
+        formula=r"w \ge 0, \sum w_i = r",
+    ),
+    "nonnegative": Domain(_domains.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
+}
+UPDATES = {
+    "mirror_descent": Update(formula=r"\Pi(x_t - H_t g_t)"),
+    "dual_averaging": Update(dual=True, formula=r"\Pi(x_1 - H_t \sum_s g_s)"),
+}
+
+
+def loss(name):
+    """The entry of a loss of either task."""
+    return CLASSIFICATION_LOSSES[name] if name in CLASSIFICATION_LOSSES else REGRESSION_LOSSES[name]
+
+
+def potential(given):
+    """The entry of a name, or one made from a user's :class:`SpectralPotential`."""
+    if not isinstance(given, SpectralPotential):
+        return POTENTIALS[given]
+    return Potential(
+        lambda: _potentials.Callback(given.psi),
+        operator_antitone=given.operator_antitone,
+        has_own_step_size=True,
+        in_python=True,
+        auto=(1.0, 1.0),
+        theory="a user's potential brings its own step size",
+    )
+
+
+def names(table, fact):
+    """The names of the entries of which a fact is true, quoted, for messages: ``'box', 'nonnegative'``."""
+    return [repr(name) for name, entry in table.items() if name is not None and fact(entry)]

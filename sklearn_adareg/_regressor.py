@@ -4,13 +4,14 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg
-from ._documentation import document
+from ._documentation import document, options
+from ._recipe import ModelShape
+from ._rules import Registered
 
 
 class AdaRegRegressor(RegressorMixin, BaseAdaReg):
@@ -53,20 +54,19 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     True
     """,
         independent="several targets",
-        loss="""loss : {"squared_error", "huber", "absolute_error", "quantile", "epsilon_insensitive", \
-"squared_epsilon_insensitive", "poisson"}, default="squared_error"
-    The loss; ``"poisson"`` models counts, and ``predict`` gives their mean.
+        loss=f"""loss : {options(_registry.REGRESSION_LOSSES)}, default="squared_error"
+    The loss; {"; ".join(f'``"{name}"`` {e.summary}' for name, e in _registry.REGRESSION_LOSSES.items() if e.summary)}.
 huber_delta : float, default=1.35
-    Where ``"huber"`` turns from quadratic to linear.
+    The residual at which ``"huber"`` turns from quadratic to linear.
 quantile : float, default=0.5
-    The level that ``"quantile"`` predicts.
+    The level of the quantile that ``"quantile"`` predicts.
 insensitivity : float, default=0.1
-    Residuals up to this size cost nothing in the ``epsilon_insensitive`` losses.""",
+    Residuals up to this size have loss 0 in the ``epsilon_insensitive`` losses.""",
     )
 
     _parameter_constraints = {
         **BaseAdaReg._parameter_constraints,
-        "loss": [StrOptions(set(_registry.REGRESSION_LOSSES))],
+        "loss": [Registered(_registry.REGRESSION_LOSSES)],
         "huber_delta": [Interval(Real, 0, None, closed="neither")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "insensitivity": [Interval(Real, 0, None, closed="left")],
@@ -99,6 +99,7 @@ insensitivity : float, default=0.1
         shuffle=True,
         warm_start=False,
         early_stopping=False,
+        scoring="loss",
         validation_fraction=0.1,
         n_jobs=None,
         verbose=0,
@@ -128,6 +129,7 @@ insensitivity : float, default=0.1
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.early_stopping = early_stopping
+        self.scoring = scoring
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -183,7 +185,7 @@ insensitivity : float, default=0.1
         return self._begin(X, y, sample_weight)
 
     def predict(self, X):
-        """The prediction for each row: the margin, or its exponential for ``loss="poisson"``.
+        """The prediction for each row: the margin, or its exponential where the loss has a log link.
 
         Parameters
         ----------
@@ -196,51 +198,42 @@ insensitivity : float, default=0.1
             Predictions.
         """
         predictions = self._decide(self._margins(X), None)
-        return predictions if self._state.recipe["rows_of_coef"] else predictions[:, 0]
+        return predictions if self._state.recipe.rows_of_coef else predictions[:, 0]
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 
     _targets_are_numbers = True
 
+    def _entry(self):
+        return _registry.REGRESSION_LOSSES[self.loss]
+
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning
-        return (
-            column_or_1d(y, warn=True)
-            if self.loss == "poisson" and y.ndim == 2 and y.shape[1] == 1
-            else y
-        )
+        column = y.ndim == 2 and y.shape[1] == 1
+        return column_or_1d(y, warn=True) if column and self._entry().nonnegative_targets else y
 
     def _encode(self, y, classes, weights):
         y = np.asarray(y, dtype=np.float64)
-        if self.loss == "poisson" and (y < 0).any():
+        if self._entry().nonnegative_targets and (y < 0).any():
             raise ValueError(
-                "y has negative values, and loss='poisson' models counts; use another loss, or shift y."
+                f"y has negative values, and loss={self.loss!r} models counts; use another loss, or shift y."
             )
         return np.ascontiguousarray(y.reshape(len(y), -1))
 
     def _shape_of_model(self, y, classes):
         several = np.ndim(y) == 2
-        return {
-            "lanes": np.shape(y)[1] if several else 1,
-            "joint": False,
-            "rows_of_coef": several,
-            "regression": True,
-            "degree": _registry.REGRESSION_LOSSES[self.loss].degree,
-        }
-
-    def _loss_kernel(self, classes, lanes):
-        entry = _registry.REGRESSION_LOSSES[self.loss]
-        return entry.kernel(*(getattr(self, name) for name in entry.parameters))
+        return ModelShape(lanes=np.shape(y)[1] if several else 1, rows_of_coef=several)
 
     def _decide(self, margins, classes):
-        return np.exp(margins) if self.loss == "poisson" else margins
-
-    def _score(self, y, predictions, sample_weight):
-        return r2_score(y, predictions, sample_weight=sample_weight)
+        return self._entry().link.inverse(margins)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # what scikit-learn checks where there are several targets has negative ones
-        tags.target_tags.multi_output = self.loss != "poisson"
-        tags.target_tags.positive_only = self.loss == "poisson"
+        entry = _registry.REGRESSION_LOSSES.get(
+            self.loss
+        )  # a tag is asked for before the loss is validated
+        nonnegative = entry is not None and entry.nonnegative_targets
+        tags.target_tags.multi_output = not nonnegative
+        tags.target_tags.positive_only = nonnegative
         return tags

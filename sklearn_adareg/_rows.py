@@ -3,35 +3,35 @@
 import numpy as np
 from scipy import sparse
 
+from . import _registry
 from ._kernels._rows import DenseRows, SparseRows
 
 LARGEST_INDEX = np.iinfo(np.int32).max - 1
+WIDE = 4  # lanes from which on skipping the zeros of a dense row is worth the search for them
 
 
 def make_rows(X, recipe):
-    """Rows of X as the state's structure needs them.
+    """Rows of X as the state's structure reads them.
 
-    A penalty is charged where a feature is not zero, and diagonal dual averaging in running units moves it
-    there, so zeros are dropped then. A user's potential under a domain that moves the
-    whole point is asked about all coordinates at once, so it gets dense rows.
+    Where a structure's rounds are sparse, a penalty applies in the rounds in which a feature is not zero, and so does dual
+    averaging in running units where each coordinate has its own step size; zeros are dropped then. A user's potential with a
+    domain that moves the whole point is evaluated at all coordinates at once, so it gets dense rows.
     """
-    waits = (
-        recipe["scaled"] and recipe["update"] == "dual_averaging" and recipe["structure"] == "diag"
-    )
-    drop_zeros = waits or (bool(recipe["alpha"]) and recipe["structure"] != "full")
+    structure = _registry.STRUCTURES[recipe.structure]
+    waits = structure.own_steps and recipe.scaled and recipe.dual
+    drop_zeros = waits or (bool(recipe.alpha) and structure.sparse_rounds)
     if not sparse.issparse(X):
-        wide = recipe["structure"] != "full" and recipe["lanes"] * recipe["rates"] >= 4
-        return DenseRows(X, recipe["intercept"], drop_zeros, drop_many=wide)
+        wide = structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
+        return DenseRows(X, recipe.intercept, drop_zeros, drop_many=wide)
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    as_dense = not isinstance(recipe["potential"], str) and recipe["domain"] in (
-        "l2",
-        "l1",
-        "simplex",
+    as_dense = (
+        _registry.potential(recipe.potential).in_python
+        and not _registry.DOMAINS[recipe.domain].coordinatewise
     )
-    return SparseRows(X, recipe["intercept"], drop_zeros, as_dense)
+    return SparseRows(X, recipe.intercept, drop_zeros, as_dense)
 
 
 def largest_norm(X, order):

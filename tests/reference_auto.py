@@ -45,7 +45,7 @@ class Residuals:
 
     The offset is the first target, under a log link the log of the first positive one. Under a log
     link margins have no unit: the residual is the slope, over its root mean square, and steps are
-    multiplied with that root mean square over the mean target.
+    multiplied with that root mean square over the mean curvature.
     """
 
     def __init__(self, loss, shifted):
@@ -53,7 +53,7 @@ class Residuals:
         self.offset, self.started = 0.0, False
         self.squares = self.weight = 0.0
         self.rho = self.unit = 1.0
-        self.targets = 0.0
+        self.curvatures = 0.0
 
     def meet(self, y):
         """Take the target's part in the offset."""
@@ -68,10 +68,10 @@ class Residuals:
             curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(m, y)
             if self.loss != "poisson":
                 return value, slope, curvature
-            self.targets += omega * y
+            self.curvatures += omega * curvature
             self.squares += omega * slope**2
             self.weight += omega
-            mean = self.targets / self.weight or 1.0
+            mean = self.curvatures / self.weight or 1.0
             self.unit = np.sqrt(self.squares / self.weight) or 1.0
             self.rho = self.unit / mean if self.squares else 1.0
             return value, slope / self.unit, curvature / mean

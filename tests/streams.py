@@ -33,7 +33,7 @@ def target(loss, score):
     """What this loss learns from a score."""
     if loss in _registry.CLASSIFICATION_LOSSES:
         return np.where(score > 0, 1, -1)
-    return np.round(np.abs(score)) if loss == "poisson" else score
+    return np.round(np.abs(score)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):

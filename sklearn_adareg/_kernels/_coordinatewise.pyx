@@ -2,8 +2,8 @@
 """What diag and iso share: H_t is diagonal, so a coordinate moves by itself and only when the row touches it.
 
 ``_cells`` brings the touched coordinates together: O(nnz·L) a round. A whole lane is walked only when its domain binds
-(l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no piece can
-fail, and on copies that are written back by ``update`` where one can.
+(l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
+piece can fail, and on copies that are written back by ``update`` where one can.
 """
 from libc.math cimport sqrt
 
@@ -121,8 +121,9 @@ cdef class Coordinatewise(Structure):
             rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
             rate = np.where(rho > 0.0, rho, 1.0)
             unit = rate if self.setting.degree != 1 else unit
-        if self.setting.counted and self.arrays["target_sums"].any():
-            rate = rate * self.arrays["weight"][0] / np.tile(self.arrays["target_sums"], self.setting.R)[:, None]
+        if self.setting.counted and self.arrays["weight"][0] > 0.0:
+            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
+            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
             rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
         return rate, unit

@@ -28,12 +28,12 @@ from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport POTENTIAL_RAISED
 
-from . import _potentials
+from ._potentials import stay_narrow as keep_potentials_narrow
 
 
 def stay_narrow(bint wish):
     """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
-    _potentials.stay_narrow(wish)
+    keep_potentials_narrow(wish)
     return bool(c_stay_narrow(wish))
 
 

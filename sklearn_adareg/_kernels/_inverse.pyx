@@ -288,7 +288,8 @@ cdef class Inverse:
         return False
 
     cdef void shift(self, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b, double by) noexcept nogil:
-        """Coordinate i is now measured from ``by`` further on, and b makes up for it: G ← T⁻ᵀ G T⁻¹ and P ← T P Tᵀ with T = I + by e_b e_iᵀ."""
+        """Coordinate i is now measured from ``by`` further on, and b makes up for it: G ← T⁻ᵀ G T⁻¹ and P ← T P Tᵀ with
+        T = I + by e_b e_iᵀ."""
         cdef Py_ssize_t j, k
         cdef double corner = self.G[lane, b, b]
         cdef double cross = self.G[lane, b, i]

@@ -43,6 +43,8 @@ typedef double *ADAREG_RESTRICT adareg_out;
 /* Ask for memory before it is needed; of a long stretch only the beginning, after which the hardware sees where it leads. */
 ADAREG_INLINE void adareg_ask_for(const void *from, ptrdiff_t bytes)
 {
+    if (bytes <= 0)
+        return; /* `from` may be null then, and null has no neighbours */
     const char *at = (const char *)from, *end = at + (bytes < 1024 ? bytes : 1024);
     for (; at < end; at += 64)
         ADAREG_FETCH(at);

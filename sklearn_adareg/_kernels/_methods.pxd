@@ -3,7 +3,7 @@ from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Clock, Setting
 from ._structures cimport Structure
-from ._units cimport FeatureScale, MeanTargets, Offsets
+from ._units cimport FeatureScale, Offsets
 
 
 cdef class Method:
@@ -14,11 +14,9 @@ cdef class Method:
     cdef readonly Clock clock
     cdef FeatureScale scale               # None: features in raw units
     cdef Offsets offsets                  # None: margins start from 0
-    cdef MeanTargets means                # None: the loss is in its own unit
     cdef bint in_units                    # any of them, or residuals, have to be committed
     cdef public bint first_sight          # the rows to come have not been seen before
     cdef double[::1] margins, slopes, curvatures
 
-    cdef void propose_units(self, const double* target, double weight) noexcept nogil
     cdef double suffer(self, const double* target, double weight) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil

@@ -9,7 +9,7 @@ from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport Structure
-from ._units cimport MeanTargets, Offsets, Residuals
+from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np
 
@@ -22,22 +22,37 @@ cdef class Method:
         """The arrays of a new state of this structure."""
         arrays = structure.allocate(setting, sparse)
         arrays.update(Offsets.allocate(setting))
-        arrays.update(MeanTargets.allocate(setting))
-        if setting.relative or setting.counted:
-            arrays.update(Residuals.allocate(setting.L))
+        arrays.update(cls.allocate_units(setting, setting.L))
         return arrays
+
+    @staticmethod
+    def allocate_units(Setting setting, lanes, prefix=""):
+        """The arrays of an objective's units."""
+        arrays = {"weight": np.zeros(1)} if setting.relative or setting.counted else {}
+        if arrays:
+            arrays[prefix + "residuals"] = np.zeros(lanes)
+        if setting.counted:
+            arrays[prefix + "curvatures"] = np.zeros(lanes)
+        return arrays
+
+    def objective_of(self, lanes, prefix=""):
+        """The loss of so many lanes, in units that lie in arrays with this prefix."""
+        cdef Residuals residuals = None
+        cdef Curvatures curvatures = None
+        arrays = self.arrays
+        if prefix + "residuals" in arrays:
+            residuals = Residuals(arrays[prefix + "residuals"], arrays["weight"])
+        if prefix + "curvatures" in arrays:
+            curvatures = Curvatures(arrays[prefix + "curvatures"], arrays["weight"])
+        return Objective(lanes, self.setting.K, residuals, self.offsets, curvatures)
 
     def __init__(self, Structure structure):
         cdef Setting setting = structure.setting
-        cdef Residuals residuals = None
         arrays = structure.arrays
         self.setting, self.structure, self.arrays = setting, structure, arrays
         self.clock, self.scale = structure.clock, structure.scale
         self.offsets = Offsets(arrays) if setting.shifted else None
-        self.means = MeanTargets(arrays) if setting.counted else None
-        if setting.relative or setting.counted:
-            residuals = Residuals(arrays["residuals"], arrays["weight"])
-        self.objective = Objective(setting.L, setting.K, residuals, self.offsets, self.means)
+        self.objective = self.objective_of(setting.L)
         structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
         self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
@@ -67,18 +82,12 @@ cdef class Method:
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
         cdef double value
-        self.propose_units(target, weight)
+        if self.offsets is not None:
+            self.offsets.propose(self.objective.loss, target)
         value = self.objective.evaluate(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
         return value
-
-    cdef void propose_units(self, const double* target, double weight) noexcept nogil:
-        """Take the target's part in the units of the loss."""
-        if self.offsets is not None:
-            self.offsets.propose(self.objective.loss, target)
-        if self.means is not None:
-            self.means.propose(target, weight)
 
     cdef void commit(self, Row* row) noexcept nogil:
         """The round stands: so do its units."""

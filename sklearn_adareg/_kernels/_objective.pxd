@@ -1,7 +1,7 @@
 cimport cython
 
 from ._losses cimport Loss
-from ._units cimport MeanTargets, Offsets, Residuals
+from ._units cimport Curvatures, Offsets, Residuals
 
 
 @cython.final
@@ -10,9 +10,10 @@ cdef class Objective:
     cdef Py_ssize_t groups                # lanes / K
     cdef readonly Residuals residuals     # None: residuals are in raw units
     cdef readonly Offsets offsets         # None: margins start from 0
-    cdef readonly MeanTargets means       # of a log link
+    cdef readonly Curvatures curvatures   # of a log link
     cdef bint plain                       # none of them
     cdef double[::1] step_units           # per lane: what steps are multiplied with
+    cdef double[::1] curvature_units      # per lane: what curvatures are divided by
     cdef double[::1] loss_units           # per lane: the gradient of the loss over that of the lane
     cdef Loss loss
 

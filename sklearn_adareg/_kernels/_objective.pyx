@@ -1,15 +1,15 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """The loss as the lanes of a model see it, in units of its own.
 
-A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have no unit,
-steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope, and is divided by
-ρ likewise; the margin has no unit, so steps are multiplied by ρ over the mean target, and curvatures divided by the mean target. The
-margin is kept within ±15 of the offset there.
+A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have
+no unit, steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope,
+and is divided by ρ likewise; the margin has no unit, so curvatures are divided by their running mean and steps multiplied by ρ
+over that mean. The margin is kept within ±15 of the offset there.
 """
 from libc.math cimport fmax, fmin
 
-from ._losses cimport Loss, PointLoss
-from ._units cimport MeanTargets, Offsets, Residuals
+from ._losses cimport PointLoss
+from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np
 
@@ -19,11 +19,11 @@ cdef double FARTHEST = 15.0          # from the offset, under a log link
 cdef class Objective:
     """Margins of ``lanes`` lanes and a target in; the loss, slopes and curvatures out. Lane l belongs to weight vector l mod K."""
 
-    def __init__(self, Py_ssize_t lanes, Py_ssize_t K, Residuals residuals, Offsets offsets, MeanTargets means):
+    def __init__(self, Py_ssize_t lanes, Py_ssize_t K, Residuals residuals, Offsets offsets, Curvatures curvatures):
         self.lanes, self.K, self.groups = lanes, K, lanes // K
-        self.residuals, self.offsets, self.means = residuals, offsets, means
+        self.residuals, self.offsets, self.curvatures = residuals, offsets, curvatures
         self.plain = residuals is None and offsets is None
-        self.step_units, self.loss_units = np.ones(lanes), np.ones(lanes)
+        self.step_units, self.curvature_units, self.loss_units = np.ones(lanes), np.ones(lanes), np.ones(lanes)
 
     cdef double evaluate(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
         """The loss, and dℓ/dm of each lane in units of ρ. Offsets have been proposed before."""
@@ -55,10 +55,8 @@ cdef class Objective:
             return
         for l in range(self.lanes):
             margin = self.from_offset(l, margins[l])
-            if self.residuals is None or self.means is not None:
-                curvatures[l] = (<PointLoss> self.loss).curvature(margin, target[l % self.K])
-                if self.means is not None:
-                    curvatures[l] /= self.means.mean[l % self.K]
+            if self.residuals is None or self.curvatures is not None:
+                curvatures[l] = (<PointLoss> self.loss).curvature(margin, target[l % self.K]) / self.curvature_units[l]
             else:
                 curvatures[l] = (<PointLoss> self.loss).curvature((margin - target[l % self.K]) / self.step_units[l], 0.0)
 
@@ -72,20 +70,23 @@ cdef class Objective:
 
     cdef double value_of_lane(self, Py_ssize_t lane, double margin, double target, double weight, double* slope) noexcept nogil:
         cdef double rho, value = 0.0
-        cdef double residual = self.from_offset(lane, margin) - target
+        cdef double residual
+        margin = self.from_offset(lane, margin)
+        residual = margin - target
         self.step_units[lane] = self.loss_units[lane] = 1.0
-        if self.residuals is None or self.means is not None:
-            value = (<PointLoss> self.loss).point(residual + target, target, slope)
+        if self.residuals is None or self.curvatures is not None:
+            value = (<PointLoss> self.loss).point(margin, target, slope)
             if self.residuals is None:
                 return value
             residual = slope[0]
+            self.curvature_units[lane] = self.curvatures.propose(lane, (<PointLoss> self.loss).curvature(margin, target), weight)
         rho = self.residuals.propose(lane, residual, weight)
         slope[0] = 0.0
         if rho == 0.0:
             return value
-        if self.means is not None:
+        if self.curvatures is not None:
             slope[0] = residual / rho
-            self.step_units[lane], self.loss_units[lane] = rho / self.means.mean[lane % self.K], rho
+            self.step_units[lane], self.loss_units[lane] = rho / self.curvature_units[lane], rho
             return value
         self.step_units[lane], self.loss_units[lane] = rho, rho if self.loss.degree == 2 else 1.0
         return (<PointLoss> self.loss).point(residual / rho, 0.0, slope) * (rho if self.loss.degree == 1 else rho * rho)
@@ -96,5 +97,5 @@ cdef class Objective:
             self.residuals.commit()
         if self.offsets is not None:
             self.offsets.commit()
-        if self.means is not None:
-            self.means.commit()
+        if self.curvatures is not None:
+            self.curvatures.commit()

@@ -9,7 +9,7 @@ cdef class Setting:
     cdef readonly bint intercept, joint, dual, averaging, scaled
     cdef readonly bint relative, shifted      # residuals in units of their own; margins measured from an offset
     cdef readonly int degree                  # of the loss in the unit of the residual
-    cdef readonly bint counted                # a log link, the loss in units of the mean target
+    cdef readonly bint counted                # a log link, curvatures in units of their mean
     cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
     cdef readonly double epsilon, l2, l1, gamma, start, refresh
     cdef double[::1] eta                      # per lane

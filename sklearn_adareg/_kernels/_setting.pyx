@@ -14,7 +14,7 @@ cdef class Setting:
         self.K, self.R, self.L = lanes, len(rates), lanes * len(rates)
         self.eta = np.repeat(rates, lanes)
         self.intercept, self.joint = recipe.intercept, recipe.joint
-        self.dual = recipe.update == "dual_averaging"
+        self.dual = recipe.dual
         self.averaging = recipe.average is not False
         self.gamma = 0.0 if isinstance(recipe.average, bool) else recipe.average
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted

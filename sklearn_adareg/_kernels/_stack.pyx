@@ -16,11 +16,9 @@ from libc.string cimport memcpy
 from ._loops cimport fade_in, small_solve
 from ._losses cimport Loss
 from ._methods cimport Method
-from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport Structure
-from ._units cimport Residuals
 
 import numpy as np
 
@@ -37,13 +35,11 @@ cdef class Stack(Method):
         stacks = 1 if setting.joint else setting.K
         arrays["stack_v"], arrays["stack_S"] = np.zeros((stacks, width)), np.zeros((stacks, width, width))
         arrays["stack_v"][:, 0] = 1.0
-        if setting.relative or setting.counted:
-            arrays["stack_residuals"] = np.zeros(setting.K)
+        arrays.update(cls.allocate_units(setting, setting.K, "stack_"))
         return arrays
 
     def __init__(self, Structure structure):
         super().__init__(structure)
-        cdef Residuals residuals = None
         arrays, K = self.arrays, self.setting.K
         self.v, self.S = arrays["stack_v"], arrays["stack_S"]
         self.width = self.v.shape[1]
@@ -51,9 +47,7 @@ cdef class Stack(Method):
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
-        if self.setting.relative or self.setting.counted:
-            residuals = Residuals(arrays["stack_residuals"], arrays["weight"])
-        self.combined = Objective(K, K, residuals, self.offsets, self.means)
+        self.combined = self.objective_of(K, "stack_")
         self.in_units = True                 # v has to be committed too
         self.average_margins = np.zeros(self.setting.L)
         if self.setting.averaging:
@@ -78,7 +72,8 @@ cdef class Stack(Method):
         cdef Py_ssize_t K = self.setting.K
         cdef double value, rho
         self.combine()
-        self.propose_units(target, weight)
+        if self.offsets is not None:
+            self.offsets.propose(self.combined.loss, target)
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
         if self.first_sight:                 # later margins are no longer progressive
             self.combined.find_curvatures(&self.M[0], target, &self.M_curvatures[0])

@@ -46,12 +46,11 @@ cdef class Offsets:
 
 
 @cython.final
-cdef class MeanTargets:
-    cdef double[::1] sums        # Σ ω y so far, per weight vector
+cdef class Curvatures:
+    cdef double[::1] sums        # Σ ω ℓ'' so far, per lane
     cdef double[::1] weight      # Σ ω so far
-    cdef double[::1] mean        # with this row's target, or 1 while all targets are 0
     cdef double[::1] new_sums
     cdef double new_weight
 
-    cdef void propose(self, const double* target, double weight) noexcept nogil
+    cdef double propose(self, Py_ssize_t lane, double curvature, double weight) noexcept nogil
     cdef void commit(self) noexcept nogil

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """Units that the data bring along: each is proposed while a round is under way, and committed when the round stands.
 
-Features are measured in the largest value that each has had, residuals in their root mean square, counts in their mean, and margins
-from an offset.
+Features are measured in the largest value that each has had, residuals in their root mean square, curvatures in their mean, and
+margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
 from libc.math cimport fabs, log, sqrt
@@ -112,23 +112,17 @@ cdef class Offsets:
         self.started[:] = self.new_started
 
 
-cdef class MeanTargets:
-    """The weighted mean target of each weight vector, for losses with a log link."""
+cdef class Curvatures:
+    """The mean curvature of each lane, for losses with a log link: what a residual over it moves a margin by has no unit."""
 
-    @staticmethod
-    def allocate(Setting setting):
-        return {"target_sums": np.zeros(setting.K)} if setting.counted else {}
+    def __init__(self, double[::1] sums, double[::1] weight):
+        self.sums, self.weight, self.new_sums = sums, weight, np.array(sums)
 
-    def __init__(self, dict arrays):
-        self.sums, self.weight = arrays["target_sums"], arrays["weight"]
-        self.new_sums, self.mean = np.array(self.sums), np.ones(self.sums.shape[0])
-
-    cdef void propose(self, const double* target, double weight) noexcept nogil:
-        cdef Py_ssize_t k
+    cdef double propose(self, Py_ssize_t lane, double curvature, double weight) noexcept nogil:
+        """The mean with this curvature; 1 while all are 0."""
         self.new_weight = self.weight[0] + weight
-        for k in range(self.sums.shape[0]):
-            self.new_sums[k] = self.sums[k] + weight * target[k]
-            self.mean[k] = self.new_sums[k] / self.new_weight if self.new_sums[k] > 0.0 else 1.0
+        self.new_sums[lane] = self.sums[lane] + weight * curvature
+        return self.new_sums[lane] / self.new_weight if self.new_sums[lane] > 0.0 else 1.0
 
     cdef void commit(self) noexcept nogil:
         self.weight[0] = self.new_weight

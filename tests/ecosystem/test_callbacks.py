@@ -97,7 +97,7 @@ def test_the_model_shown_at_the_end_is_the_model_kept():
     model = estimator(loss="squared_error", early_stopping=True, average=False, eta=1.0)
     model.set_params(max_iter=20, random_state=0).set_callbacks(recorder)
     model.fit(X[:90], y[:90], X_val=X[90:], y_val=0.3 * y[90:])
-    assert np.argmax(model.validation_score_curve_) < 19
+    assert np.argmax(model.validation_scores_) < 19
     np.testing.assert_array_equal(recorder.models[-1].coef_, model.coef_)
 
 

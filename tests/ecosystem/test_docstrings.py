@@ -90,7 +90,7 @@ def test_every_parameter_and_fitted_attribute_is_documented(cls):
     documented = {name for entry in sections["Attributes"] for name in entry.name.split(", ")}
     properties = {name for name, _ in inspect.getmembers(thing, lambda v: isinstance(v, property))}
     fitted = {name for name in properties if re.fullmatch(r"[a-z]\w*_", name)}
-    fitted |= {"n_iter_", "loss_curve_", "validation_score_curve_"}
+    fitted |= {"n_iter_", "loss_curve_", "validation_scores_"}
     assert documented == fitted | {"n_features_in_", "feature_names_in_"}
     for parameter, value in inspect.signature(thing).parameters.items():
         [entry] = [p for p in sections["Parameters"] if p.name == parameter]

@@ -131,4 +131,18 @@ def test_an_old_pickle_can_be_pickled_again_and_fitted_anew(file):
     X, y = content["X"], content["y"]
     model = pickle.loads(pickle.dumps(pickle.loads(content["model"])))
     assert_looks_like(model, X, looks(file, content, "now"))
+    assert model.get_params().keys() == type(model)().get_params().keys()
+    assert model.method_ in ("algorithm1", "newton", "stack")
     assert model.set_params(max_iter=1).fit(X, y).t_ == len(y)
+
+
+def test_the_old_name_of_the_validation_scores_is_read_and_loaded():
+    X, score = rows(7, n=60)
+    model = AdaRegRegressor(early_stopping=True, max_iter=2, tol=None, random_state=0).fit(X, score)
+    assert model.validation_score_curve_ == model.validation_scores_
+    kept = model.__getstate__()
+    kept["validation_score_curve_"] = kept.pop("validation_scores_")  # as version 0.1 wrote it
+    old = AdaRegRegressor.__new__(AdaRegRegressor)
+    old.__setstate__(kept)
+    assert old.validation_scores_ == old.validation_score_curve_ == model.validation_scores_
+    assert not hasattr(AdaRegRegressor().fit(X, score), "validation_score_curve_")

@@ -37,6 +37,7 @@ INSTANCES = [
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:early_stopping=True has no effect in partial_fit:UserWarning")
 @parametrize_with_checks(INSTANCES, expected_failed_checks=lambda estimator: EXPECTED)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

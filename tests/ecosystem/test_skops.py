@@ -36,7 +36,7 @@ def test_a_model_goes_on_after_skops(potential, structure, update, loss):
     np.testing.assert_array_equal(twin.coef_, model.coef_)
     np.testing.assert_array_equal(twin.predict(X), model.predict(X))
     assert twin.loss_curve_ == model.loss_curve_
-    assert twin.validation_score_curve_ == model.validation_score_curve_
+    assert twin.validation_scores_ == model.validation_scores_
 
 
 def test_several_classes_and_targets_ask_for_no_more():

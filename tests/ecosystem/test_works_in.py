@@ -37,7 +37,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, maxabs_scale
 from sklearn.semi_supervised import SelfTrainingClassifier
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
 NUMBERS = {"eta": 1.0, "epsilon": 1.0, "max_iter": 10, "tol": None, "random_state": 0}
 
@@ -122,8 +122,8 @@ def test_frozen_estimator_stays_as_it_is(iris):
 # --- selection ------------------------------------------------------------------------------------
 
 ALGORITHMS = {
-    "potential": ["adagrad", "ons", "pnorm"],
-    "structure": ["full", "diag", "iso"],
+    "potential": list(_registry.POTENTIALS),
+    "structure": list(_registry.STRUCTURES),
     "eta": [0.1, 1.0],
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from streams import FourthRoot, estimator, learn, rows, target, weights_of
+from streams import STRUCTURES, FourthRoot, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
@@ -154,6 +154,7 @@ def test_parameters_that_do_not_go_together(params, words):
         {"potential": "auto", "structure": "auto", "alpha": 0.1, "l1_ratio": 0.5},
     ],
 )
+@pytest.mark.filterwarnings("ignore:l1_ratio=0.5 has no effect:UserWarning")
 def test_the_neighbours_of_what_is_refused_are_not(params):
     estimator(loss="squared_error").set_params(**params).fit(X, SCORE)
 
@@ -326,7 +327,7 @@ def test_a_continuous_target_is_no_label():
 
 @pytest.mark.parametrize("act", ["partial_fit", "predict", "warm start"])
 @pytest.mark.parametrize("width", [4, 6])
-@pytest.mark.parametrize("structure", ["full", "diag", "iso"])
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_changed_number_of_features(structure, width, act):
     words = f"X has {width} features, but AdaRegClassifier is expecting 5 features"
     for other in (np.resize(X, (40, width)), sparse.csr_array(np.resize(X, (40, width)))):

@@ -11,7 +11,9 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
 CLASSIFICATION = list(_registry.CLASSIFICATION_LOSSES)
 REGRESSION = list(_registry.REGRESSION_LOSSES)
-RESIDUAL = [loss for loss in REGRESSION if loss != "poisson"]  # the losses that y's unit matters to
+RESIDUAL = [
+    loss for loss in REGRESSION if _registry.loss(loss).degree > 0
+]  # the losses that y's unit matters to
 LEARNERS = {"defaults": {}} | {
     f"{potential}-{structure}-{eta}": {"potential": potential, "structure": structure, "eta": eta}
     for potential, structure, eta in itertools.product(
@@ -42,7 +44,7 @@ def rows(seed=0, n=90):
 def target(loss, classes, score):
     if classes:
         return np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
-    return np.round(np.exp(score / 2)) if loss == "poisson" else score
+    return np.round(np.exp(score / 2)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def make(loss, learner, **params):

@@ -56,7 +56,7 @@ def test_zero_weights_are_removed_before_a_validation_set_is_split_off(loss):
     models[0].fit(X, y, weight)
     models[1].fit(X[keep], y[keep], weight[keep])
     assert_same_model(*models)
-    assert models[0].validation_score_curve_ == models[1].validation_score_curve_
+    assert models[0].validation_scores_ == models[1].validation_scores_
 
 
 def test_a_class_that_only_rows_of_weight_zero_have_is_no_class():
@@ -105,7 +105,7 @@ def test_a_class_of_weight_zero_is_removed_before_shuffling_and_splitting(early_
     models[1].fit(X[few], y[few])
     assert_same_model(*models)
     if early_stopping:
-        assert models[0].validation_score_curve_ == models[1].validation_score_curve_
+        assert models[0].validation_scores_ == models[1].validation_scores_
 
 
 # --- all zero -------------------------------------------------------------------------------------

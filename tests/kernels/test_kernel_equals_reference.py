@@ -9,6 +9,9 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
 DOMAINS = list(_registry.DOMAINS)
@@ -40,7 +43,7 @@ def estimator(loss, **params):
 def target(loss, score):
     if loss in _registry.CLASSIFICATION_LOSSES:
         return np.where(score > 0, 1.0, -1.0)
-    return np.round(np.abs(score)) if loss == "poisson" else score
+    return np.round(np.abs(score)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def weights_of(model):

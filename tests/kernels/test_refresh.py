@@ -6,6 +6,9 @@ from streams import estimator, learn, weights_of
 
 from sklearn_adareg import AdaRegClassifier, SpectralPotential
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 
 class CubeRoot(SpectralPotential):
     operator_antitone = True

@@ -10,6 +10,9 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
@@ -37,7 +40,7 @@ def target(loss, score):
         return np.digitize(score, [-0.5, 0.7])
     if loss in _registry.CLASSIFICATION_LOSSES:
         return np.where(score > 0, 1.0, -1.0)
-    return np.round(np.abs(score)) if loss == "poisson" else score
+    return np.round(np.abs(score)) if _registry.loss(loss).nonnegative_targets else score
 
 
 def estimator(loss, **params):

@@ -7,6 +7,9 @@ from streams import STRUCTURES, UPDATES, estimator, learn, rows, target, weights
 
 from sklearn_adareg import SpectralPotential
 
+# Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
+pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
+
 BAD = 70  # the row that stops a call, with folds behind it
 VARIATIONS = [
     {},

@@ -1,0 +1,127 @@
+"""The value "auto" resolved, and with it the recipe of a model.
+
+Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in a structure that has them, a stack of step
+sizes in one that has that. With a domain, a penalty, dual averaging or raw features it is one step size that does well over
+many data sets.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from . import _registry, _rules, _theory
+from ._recipe import Recipe
+
+FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
+MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
+MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
+AUTO_AVERAGE = 2.0
+NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
+STACK = {"epsilon": 1.0, "average": 1.0}
+
+
+def passes(params, recipe, rows):
+    """How many passes ``fit`` makes at the most.
+
+    A model that learns its step size is nearly done after one pass. Two more help where there are many rows
+    per feature, and overfit where there are few.
+    """
+    if params["max_iter"] is not None:
+        return params["max_iter"]
+    if params["early_stopping"] or recipe.method == "algorithm1":
+        return MOST_PASSES
+    return MORE_PASSES if rows >= ROWS_PER_FEATURE * recipe.d else 1
+
+
+def resolve_names(params, d):
+    """Potential and structure with "auto" replaced.
+
+    The full structure is taken while features are few and the potential allows O(D²) rounds in it, unless an L1
+    penalty rules it out.
+    """
+    potential, structure = params["potential"], params["structure"]
+    few, many = _registry.AUTO_STRUCTURES
+    l1 = params["alpha"] > 0 and params["l1_ratio"] > 0
+    if structure == "auto":
+        quick = potential == "auto" or _registry.potential(potential).inverse
+        allowed = _registry.STRUCTURES[few].takes_l1 or not l1
+        structure = few if quick and allowed and d <= FULL_UP_TO else many
+    if potential == "auto":
+        potential = _registry.STRUCTURES[structure].auto_potential
+    return potential, structure
+
+
+def choose_method(params, potential, structure):
+    """The method: "newton" or "stack" where "auto" may learn the step size and the pieces have it, else "algorithm1"."""
+    plain = params["domain"] is None and not params["alpha"]
+    learns = params["eta"] == "auto" and params["scaling"] == "online" and plain
+    if learns and not _registry.UPDATES[params["update"]].dual:
+        if structure.newton and potential.newton:
+            return "newton"
+        if structure.stack and potential.rates:
+            return "stack"
+    return "algorithm1"
+
+
+def make_recipe(params, X, shape, theory_bounds, is_sparse):
+    """The resolved parameters that a state is built from.
+
+    Parameters
+    ----------
+    params : dict
+        The estimator's parameters.
+    X : matrix
+        The rows of the first call: their width counts, and for ``eta="theory"`` their size.
+    shape : ModelShape
+        The weight vectors.
+    theory_bounds : callable
+        Gives the largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
+    is_sparse : bool
+        Whether rows are sparse; decides the memory layout only.
+    """
+    d = X.shape[1]
+    _rules.check_width(d)
+    potential, structure = resolve_names(params, d)
+    entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
+    method = choose_method(params, entry, _registry.STRUCTURES[structure])
+    online, intercept = params["scaling"] == "online", bool(params["fit_intercept"])
+    recipe = Recipe(
+        method=method,
+        potential=potential,
+        potential_parameters={name: params[name] for name in entry.parameters},
+        structure=structure,
+        loss=params["loss"],
+        loss_parameters={name: params[name] for name in loss.parameters},
+        degree=loss.degree,
+        d=d,
+        **shape._asdict(),
+        intercept=intercept,
+        sparse=is_sparse,
+        refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,
+        start=_registry.DOMAINS[params["domain"]].start(params["radius"], d),
+        scaled=online and method != "newton",  # Newton steps have units of their own
+        relative=online and loss.degree > 0,
+        counted=online and loss.link.logarithmic,
+        shifted=online and intercept and loss.starts_at_target,
+        weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
+        **{name: params[name] for name in ("domain", "radius", "update", "alpha", "l1_ratio")},
+        **_steps(params, entry, structure, method),
+    )
+    if "theory" in (params["eta"], params["epsilon"]):
+        recipe = replace(recipe, **_theory.theory_steps(recipe, params, X, theory_bounds))
+    _rules.check_memory(recipe)
+    return recipe
+
+
+def _steps(params, potential, structure, method):
+    """Eta, epsilon and average, with "auto" resolved."""
+    eta, epsilon = potential.auto_steps(structure)
+    auto = {
+        "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
+        "newton": NEWTON,
+        "stack": {**STACK, "eta": tuple(potential.rates)},
+    }[method]
+    steps = {name: auto[name] if isinstance(params[name], str) else params[name] for name in auto}
+    if isinstance(steps["average"], np.bool_):
+        steps["average"] = bool(steps["average"])
+    return steps

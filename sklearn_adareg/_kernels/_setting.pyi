@@ -1,0 +1,30 @@
+# Written by .ci/stubs.
+from typing import Any
+
+import numpy as np
+
+class Setting:
+    d: int
+    D: int
+    K: int
+    R: int
+    L: int
+    intercept: bool
+    joint: bool
+    dual: bool
+    averaging: bool
+    scaled: bool
+    relative: bool
+    shifted: bool
+    degree: int
+    counted: bool
+    weights_as_rows: bool
+    epsilon: float
+    l2: float
+    l1: float
+    gamma: float
+    start: float
+    refresh: float
+    def __init__(self, recipe: Any, lanes: int) -> None: ...
+class Clock:
+    def __init__(self, setting: Setting, now: np.ndarray) -> None: ...

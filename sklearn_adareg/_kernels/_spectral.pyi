@@ -1,0 +1,11 @@
+# Written by .ci/stubs.
+from typing import Any
+
+from ._domains import Domain
+from ._full import Full
+from ._potentials import Potential
+from ._setting import Setting
+class FullSpectral(Full):
+    @classmethod
+    def allocate(cls, setting: Setting, sparse: bool) -> Any: ...
+    def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...

@@ -1,0 +1,3 @@
+# Written by .ci/stubs.
+from ._bound_constrained import ActiveSet
+class SumConstrained(ActiveSet): ...

@@ -1,0 +1,33 @@
+"""From margins, (rows, lanes), to probabilities of the classes, (rows, classes), for the losses that have them."""
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+
+def logistic(margins):
+    """Logistic for two classes, softmax for more."""
+    if margins.shape[1] > 1:
+        return softmax(margins, axis=1)
+    return np.column_stack([expit(-margins[:, 0]), expit(margins[:, 0])])
+
+
+def log_logistic(margins):
+    """Logarithms of ``logistic``, exact where the probabilities round to 0 or 1."""
+    if margins.shape[1] > 1:
+        return log_softmax(margins, axis=1)
+    return np.column_stack([log_expit(-margins[:, 0]), log_expit(margins[:, 0])])
+
+
+def clipped(margins):
+    """Margins clipped to [−1, 1] and moved to [0, 1], as in SGDClassifier for the modified Huber loss."""
+    odds = (np.clip(margins, -1, 1) + 1) / 2
+    if odds.shape[1] == 1:
+        return np.column_stack([1 - odds[:, 0], odds[:, 0]])
+    total = odds.sum(axis=1, keepdims=True)
+    return np.where(total > 0, odds / np.where(total > 0, total, 1), 1 / odds.shape[1])
+
+
+def log_clipped(margins):
+    """Logarithms of ``clipped``; −inf for 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(clipped(margins))

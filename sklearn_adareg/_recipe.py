@@ -1,0 +1,157 @@
+"""The recipe of a model: every resolved parameter that decides which kernels run and with which numbers.
+
+A recipe is made once, when a model begins (``_auto.make_recipe``), and does not change. The kernels' objects are made from it
+here, and nowhere else.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from . import _registry
+from ._kernels import _losses
+from ._kernels._setting import Setting
+
+
+class ModelShape(NamedTuple):
+    """The weight vectors (lanes) of a model."""
+
+    lanes: int
+    joint: bool = False  # they learn jointly, from one loss of all margins
+    lanes_are_classes: bool = (
+        False  # all read one target, the number of a class; otherwise one target each
+    )
+    rows_of_coef: bool = True  # ``coef_`` has a row per lane; otherwise it is a vector
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """The resolved parameters of a model."""
+
+    method: str  # "algorithm1"; "newton": Newton steps; "stack": several step sizes side by side
+    potential: object  # a name or a SpectralPotential
+    potential_parameters: dict = field(default_factory=dict)
+    structure: str
+    loss: str | None  # None in a state of version 0.1 until its estimator completes it
+    loss_parameters: dict = field(default_factory=dict)
+    degree: int = 0  # of the loss in the residual
+    # the model's shape
+    d: int
+    lanes: int
+    joint: bool
+    lanes_are_classes: bool = False
+    rows_of_coef: bool
+    intercept: bool
+    sparse: bool  # rows are sparse; decides the memory layout only
+    # steps
+    update: str
+    eta: object  # a number, or a tuple of them in a stack
+    epsilon: float
+    average: object
+    refresh: float
+    start: float = 0.0  # each coefficient of x_1
+    # units
+    scaled: bool = False  # features in units of the largest value seen
+    relative: bool = False  # residuals in units of their root mean square
+    counted: bool = False  # a log link, in units of residuals and curvatures
+    shifted: bool = False  # margins start from the first target
+    weights_as_rows: bool = False  # a row of weight ω enters G as ω rows
+    # domain and penalty
+    domain: str | None
+    radius: float | None
+    alpha: float
+    l1_ratio: float
+    limits: dict | None = (
+        None  # largest margin, target and weight that eta="theory" was computed for
+    )
+
+    @property
+    def dual(self):
+        """Whether the update is dual averaging."""
+        return _registry.UPDATES[self.update].dual
+
+    @property
+    def plain(self):
+        """Whether there is neither a domain nor a penalty."""
+        return self.domain is None and not self.alpha
+
+    @property
+    def rates(self):
+        """How many step sizes learn side by side."""
+        return len(self.eta) if self.method == "stack" else 1
+
+    @property
+    def shape(self):
+        """The weight vectors."""
+        return ModelShape(self.lanes, self.joint, self.lanes_are_classes, self.rows_of_coef)
+
+    @property
+    def D(self):
+        """Coordinates of a weight vector: the features, and the intercept if there is one."""
+        return self.d + self.intercept
+
+
+def setting(recipe, lanes):
+    """The numbers that the kernels of a block of lanes read: the one place where ``Setting`` is made."""
+    return Setting(recipe, lanes)
+
+
+def method_class(recipe):
+    """The compiled class of the method."""
+    return _registry.METHODS[recipe.method]
+
+
+def allocate(recipe, lanes):
+    """The arrays of a new block of lanes."""
+    return method_class(recipe).allocate(
+        structure_class(recipe), setting(recipe, lanes), recipe.sparse
+    )
+
+
+def method_kernel(recipe, arrays):
+    """The compiled method and structure, bound to the arrays of a block."""
+    structure = structure_class(recipe)(
+        setting(recipe, recipe.lanes), potential_kernel(recipe), domain_kernel(recipe), arrays
+    )
+    return method_class(recipe)(structure)
+
+
+def structure_class(recipe):
+    """The compiled class of the structure."""
+    return _registry.STRUCTURES[recipe.structure].kernel(recipe)
+
+
+def potential_kernel(recipe):
+    """The compiled ψ."""
+    entry = _registry.potential(recipe.potential)
+    return entry.kernel(*(recipe.potential_parameters[name] for name in entry.parameters))
+
+
+def domain_kernel(recipe):
+    """The compiled projection."""
+    return _registry.DOMAINS[recipe.domain].kernel(recipe.d, recipe.radius or 1.0)
+
+
+def loss_kernel(recipe, first_lane=0):
+    """The compiled loss of a block of lanes that begins with ``first_lane``."""
+    entry = _registry.loss(recipe.loss)
+    if recipe.lanes_are_classes and recipe.joint:
+        return entry.joint_kernel()
+    point = entry.kernel(*(recipe.loss_parameters[name] for name in entry.parameters))
+    return _losses.OneVsRest(point, first_lane) if recipe.lanes_are_classes else point
+
+
+def to_plain(recipe):
+    """A dict of plain values, which is what is pickled."""
+    return dict(vars(recipe))
+
+
+def from_plain(kept):
+    """The recipe of a pickled dict."""
+    return Recipe(**kept)
+
+
+def with_loss(recipe, loss, parameters, lanes_are_classes):
+    """The recipe of version 0.1, which did not hold its loss, completed."""
+    return replace(
+        recipe, loss=loss, loss_parameters=parameters, lanes_are_classes=lanes_are_classes
+    )

@@ -1,0 +1,166 @@
+"""Regret bounds as functions of G_T; :mod:`sklearn_adareg.regret` has the symbols."""
+
+import numpy as np
+
+from . import _registry
+
+
+def adagrad_bound(G_T, diameter, *, structure="full", eta=None, refresh_factor=1.0):
+    r"""The regret bound of AdaGrad: full, diagonal, isotropic (adaptive gradient descent).
+
+    .. math::
+
+        \text{full, diag:}\quad (\kappa\eta + b^2/2\eta)\, \mathrm{tr}\, \tilde G_T^{1/2}
+        \qquad \text{iso:}\quad (\kappa c + b^2/2c)\, (\mathrm{tr}\, G_T)^{1/2},
+        \; c = \eta\sqrt D
+
+    where :math:`\tilde G_T` is :math:`G_T` (full) or its diagonal (diag), and b is the diameter of
+    the domain: Euclidean for full and iso, in the ∞-norm for diag.
+
+    It is :func:`pnorm_bound` with p = 1, and holds for mirror descent with convex losses. Costs
+    O(D³) for full, O(D) otherwise.
+
+    Parameters
+    ----------
+    G_T : array-like of shape (D, D) or (D,)
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
+    diameter : float
+        The b of the bound: no two points of the domain are farther apart. The largest distance of an
+        iterate of the run from :math:`x^*` will do.
+    structure : {"full", "diag", "iso"}, default="full"
+        The structure of :math:`H_t`.
+    eta : float, default=None
+        The step size; None is the best one, :math:`b/\sqrt2` (iso: :math:`b/\sqrt{2D}`).
+    refresh_factor : float, default=1.0
+        The factor :math:`\kappa` of :func:`theorem_1`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn_adareg.regret import adagrad_bound
+    >>> adagrad_bound([4.0, 9.0], diameter=2.0, structure="diag", eta=1.0)
+    15.0
+    """
+    return pnorm_bound(
+        G_T, diameter, p=1.0, structure=structure, eta=eta, refresh_factor=refresh_factor
+    )
+
+
+def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", eta=None, refresh_factor=1.0):
+    r"""The regret bound of the p-norm potential.
+
+    .. math::
+
+        \frac{b^2}{2\eta}\, \mathrm{tr}\, \tilde G_T^{1/(p+1)}
+        + \kappa\eta\, \frac{p+1}{2p}\, \mathrm{tr}\, \tilde G_T^{p/(p+1)}
+
+    where :math:`\tilde G_T = P_S G_T` is :math:`G_T` (full), its diagonal (diag, with b in the
+    ∞-norm) or :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
+    It holds for mirror descent with convex losses. Costs O(D³) for full, O(D) otherwise.
+
+    Parameters
+    ----------
+    G_T : array-like of shape (D, D) or (D,)
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
+    diameter : float
+        The b of the bound: no two points of the domain are farther apart. The largest distance of an
+        iterate of the run from :math:`x^*` will do.
+    p : float, default=2.0
+        The exponent.
+    structure : {"full", "diag", "iso"}, default="full"
+        The structure of :math:`H_t`.
+    eta : float, default=None
+        The step size; None is the best one, which needs :math:`G_T` and so hindsight:
+        :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}`
+        for full and diag.
+    refresh_factor : float, default=1.0
+        The factor :math:`\kappa` of :func:`theorem_1`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn_adareg.regret import pnorm_bound
+    >>> round(pnorm_bound([8.0, 1.0], diameter=2.0, p=2.0, structure="diag", eta=1.0), 6)
+    9.75
+    """
+    spectrum = _projected_spectrum(G_T, structure)
+    stability = 0.5 * diameter**2 * np.sum(spectrum ** (1 / (p + 1)))
+    if _registry.STRUCTURES[structure].one_step_size:
+        # H⁻¹ grows by multiples of I, so vᵀMv = ‖v‖² tr(M)/D where the others have only ≤ tr(M).
+        stability /= len(spectrum)
+    bracket = (p + 1) / (2 * p) * np.sum(spectrum ** (p / (p + 1)))
+    if eta is None:
+        eta = np.sqrt(stability / bracket)
+    return float(stability / eta + refresh_factor * eta * bracket)
+
+
+def ons_bound(G_T, diameter, *, epsilon, eta, structure="full"):
+    r"""The regret bound of the Online Newton Step: full, diagonal, isotropic.
+
+    .. math::
+
+        \frac{\varepsilon\beta b^2}{2} + \frac{1}{2\beta} \left( D
+        + \log\frac{\det \tilde G_T}{\varepsilon^D} \right), \qquad \beta = 1/\eta
+
+    where :math:`\tilde G_T = P_S G_T`. It holds for mirror descent, and asks for more than
+    convexity, namely for all x, y of the domain :math:`f_t(x) - f_t(y) \le g \cdot (x-y) - q`
+    with :math:`g = \nabla f_t(x)` and
+
+    - full: :math:`q = \frac\beta2 (g \cdot (x-y))^2`, exp-concave losses;
+    - diag: :math:`q = \frac\beta2 \sum_i g_i^2 (x_i-y_i)^2`, coordinate-wise exp-concave losses,
+      which the losses of a linear model are not;
+    - iso: :math:`q = \frac{\beta}{2D} \|g\|^2 \|x-y\|^2`, which α-strongly convex losses with
+      :math:`\|g\| \le \gamma` meet for :math:`\beta \le \alpha D/\gamma^2`.
+
+    With :math:`\|g_t\| \le \gamma` and nothing else known of the gradients, put
+    :math:`(\varepsilon + \gamma^2 T) I` for :math:`G_T` (iso:
+    :math:`(\varepsilon + \gamma^2 T/D) I`). There is no refresh factor: the curvature pays for
+    the growth of :math:`G_t` round by round, and an older :math:`G_\tau` would let it come due
+    in another round. Costs O(D³) for full, O(D) otherwise.
+
+    Parameters
+    ----------
+    G_T : array-like of shape (D, D) or (D,)
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
+        all that the structure reads.
+    diameter : float
+        The b of the bound, Euclidean in every structure. The distance :math:`\|x_1 - x^*\|` will do.
+    epsilon : float
+        The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
+    eta : float
+        The step size, :math:`1/\beta`.
+    structure : {"full", "diag", "iso"}, default="full"
+        The structure of :math:`H_t`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn_adareg.regret import ons_bound
+    >>> round(ons_bound([2.0, 4.0], diameter=2.0, epsilon=1.0, eta=1.0), 4)
+    4.0397
+    """
+    spectrum = _projected_spectrum(G_T, structure)
+    bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
+    return float(epsilon * diameter**2 / (2 * eta) + eta / 2 * bracket)
+
+
+def _projected_spectrum(G_T, structure):
+    """Eigenvalues of P_S G_T, all D of them."""
+    known = {name: entry.spectrum for name, entry in _registry.STRUCTURES.items() if entry.spectrum}
+    if structure not in known:
+        *others, last = map(repr, known)
+        raise ValueError(
+            f"structure={structure!r} is not known; give {', '.join(others)} or {last}."
+        )
+    return known[structure](np.asarray(G_T, dtype=float))

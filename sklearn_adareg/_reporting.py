@@ -1,0 +1,61 @@
+"""The lines that ``verbose`` prints."""
+
+import numpy as np
+
+
+class ProgressiveReport:
+    """Prints the mean loss at rounds 1, 2, 4, 8, …: of all rounds so far, and of those since the last line.
+
+    A stream has one report over all its calls. In ``fit`` each pass has its own, with one more line at its end.
+    """
+
+    HEADER = f"{'round':>12} {'mean loss':>12} {'since last':>12}"
+
+    def __init__(self, state, quiet, streaming):
+        self.state, self.quiet, self.streaming = state, quiet, streaming
+        self.loss = self.weight = 0.0
+        if quiet:
+            return
+        self.before = np.array([state.loss_total, state.weight_total]) if streaming else np.zeros(2)
+        self.reported = np.array(state.reported) if streaming else np.zeros(2)
+        if not streaming or state.rounds == 0:
+            print(self.HEADER)
+
+    def segments(self, order, longest):
+        """Parts of ``order`` after each of which a line may be due, none longer than ``longest``."""
+        start = 0
+        while start < len(order):
+            length = longest
+            if not self.quiet:
+                played = self.state.rounds
+                length = min(longest, (1 << played.bit_length()) - played)
+            yield order[start : start + length]
+            start += length
+
+    def add(self, loss, weight):
+        """Add the losses of a segment, and print a line when the number of rounds is a power of two."""
+        self.loss += loss
+        self.weight += weight
+        if self.quiet:
+            return
+        rounds = self.state.rounds
+        if rounds & (rounds - 1) == 0:
+            self.line()
+
+    def line(self):
+        """Print one line, if any weight was added since the last."""
+        total = self.before + np.array([self.loss, self.weight])
+        since = total - self.reported
+        if since[1] > 0.0:
+            print(
+                f"{self.state.rounds:>12d} {total[0] / total[1]:>12.6g} {since[0] / since[1]:>12.6g}"
+            )
+            self.reported = total
+            if self.streaming:
+                self.state.reported = tuple(total.tolist())
+
+    def close(self):
+        """End the pass: print its last line, and return its mean loss."""
+        if not self.quiet and not self.streaming:
+            self.line()
+        return self.loss / self.weight if self.weight else float("nan")

@@ -1,0 +1,180 @@
+"""What each parameter may be, and which do not go together; one sentence for each refusal.
+
+Everything here is checked before any round is played, so nothing learnt is lost to a wrong parameter.
+"""
+
+import os
+import sys
+import warnings
+from math import log10
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _registry
+from ._checks import shown
+from ._potentials import SpectralPotential
+from ._rows import LARGEST_INDEX
+
+LARGEST = sys.float_info.max
+
+
+class Registered(StrOptions):
+    """The names of a registry table as it is when a parameter is validated, and perhaps "auto"."""
+
+    def __init__(self, table, *also):
+        self.table, self.also = table, also
+        super().__init__(set())
+
+    @property
+    def options(self):
+        """The names."""
+        return {*self.also, *(name for name in self.table if name is not None)}
+
+    @options.setter
+    def options(self, value):
+        """Set by the parent; the table has them."""
+
+
+COMMON_CONSTRAINTS = {
+    "potential": [Registered(_registry.POTENTIALS, "auto"), SpectralPotential],
+    "structure": [Registered(_registry.STRUCTURES, "auto")],
+    "p": [Interval(Real, 0, None, closed="neither")],
+    "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
+    "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
+    "refresh": [Interval(Real, 0, None, closed="left")],
+    "scaling": [StrOptions({"online"}), None],
+    "domain": [Registered(_registry.DOMAINS), None],
+    "radius": [Interval(Real, 0, None, closed="neither"), None],
+    "update": [Registered(_registry.UPDATES)],
+    "alpha": [Interval(Real, 0, None, closed="left")],
+    "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    "average": ["boolean", Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    "fit_intercept": ["boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+    "warm_start": ["boolean"],
+    "early_stopping": ["boolean"],
+    "scoring": [str, callable, None],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "n_jobs": [Integral, None],
+    "verbose": ["verbose"],
+    "random_state": ["random_state"],
+}
+# What a running state was built from, and therefore may not change between calls of partial_fit.
+LASTING = "potential structure loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average fit_intercept".split()
+
+
+def check_pairs(params):
+    """Refuse parameters that do not go together, and warn of those that would be ignored."""
+    check_sizes(params)
+    name, alpha, structure = params["domain"], params["alpha"], params["structure"]
+    domain = _registry.DOMAINS[name]
+    if domain.has_radius and params["radius"] is None:
+        raise ValueError(
+            f"domain={name!r} needs a radius, and radius is None; pass the size of the set, e.g. radius=1.0."
+        )
+    if alpha > 0 and not domain.joint_prox:
+        others = _registry.names(_registry.DOMAINS, lambda entry: entry.joint_prox)
+        raise ValueError(
+            f"alpha={shown(alpha)} with domain={name!r} is not supported, since a prox followed by a projection is not the joint "
+            f"minimiser; use alpha=0 with this domain, or alpha with domain {', '.join(others)} or None."
+        )
+    if alpha > 0 and params["l1_ratio"] > 0 and not _may_take_l1(structure):
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.takes_l1)
+        raise ValueError(
+            f"l1_ratio > 0 with structure={structure!r} is not supported, since the L1 prox has no closed form there; use "
+            f"structure {' or '.join(others)}, or l1_ratio=0."
+        )
+    average = params["average"]
+    if isinstance(average, Integral) and not isinstance(average, bool | np.bool_):
+        raise ValueError(
+            f"average={int(average)} is ambiguous, since True == 1; pass True for the uniform average or the float "
+            f"{float(average)} for weights t**{float(average)}."
+        )
+    if (
+        _has_own_step_size(params["potential"])
+        and not isinstance(params["eta"], str)
+        and params["epsilon"] != "theory"
+    ):
+        raise ValueError(
+            f"eta={shown(params['eta'])} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
+            "leave eta='auto'."
+        )
+    if params["radius"] is not None and name is None:
+        _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
+    if params["l1_ratio"] > 0 and not alpha > 0:
+        _warn_ignored(
+            "l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave"
+        )
+
+
+def check_sizes(params):
+    """Refuse what has no meaning as a number of threads, or as a floating-point number."""
+    for name, value in params.items():
+        if isinstance(value, Integral) and abs(value) > LARGEST:
+            raise ValueError(
+                f"{name} is an integer too large for a floating-point number; pass at most {LARGEST:.3g}."
+            )
+    if params["n_jobs"] == 0:
+        raise ValueError(
+            "n_jobs=0 asks for no thread at all; pass None or 1 for one, or -1 for as many as there are processors."
+        )
+
+
+def _warn_ignored(name, params, why):
+    warnings.warn(
+        f"{name}={shown(params[name])} has no effect with {why} {name} at its default.",
+        UserWarning,
+        stacklevel=7,
+    )
+
+
+def _may_take_l1(structure):
+    return structure == "auto" or _registry.STRUCTURES[structure].takes_l1
+
+
+def _has_own_step_size(potential):
+    return potential != "auto" and _registry.potential(potential).has_own_step_size
+
+
+def check_average(average, rounds):
+    """Refuse averaging weights that would overflow."""
+    if (
+        average is not True
+        and average is not False
+        and (average + 1.0) * log10(rounds + 2.0) > 280.0
+    ):
+        raise ValueError(
+            f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "
+            "already forgets the start)."
+        )
+
+
+def check_width(d):
+    """Refuse more features than row indices can number."""
+    if d > LARGEST_INDEX:
+        raise ValueError(
+            f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns."
+        )
+
+
+def check_memory(recipe):
+    """Refuse a model that does not fit this machine's memory."""
+    memory = _registry.STRUCTURES[recipe.structure].memory
+    if memory is None:
+        return
+    needed = memory(recipe.lanes, recipe.D)
+    try:
+        held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return  # this system does not tell; the allocation itself may fail
+    if needed > 0.8 * held:
+        small = _registry.names(_registry.STRUCTURES, lambda entry: entry.memory is None)
+        raise ValueError(
+            f"structure={recipe.structure!r} on {recipe.d} features would take {needed / 2**30:.1f} GiB and this machine has "
+            f"{held / 2**30:.1f} GiB; use structure={' or '.join(small)}, which needs a few numbers per feature."
+        )

@@ -1,0 +1,59 @@
+"""Kernels cimport downwards: rounds, structures, the pieces that structures call, loops.
+
+The contract of the Python modules is in setup.cfg; import-linter does not read Cython.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import sklearn_adareg
+
+KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
+# Highest first. A module may import from its own line and from those below.
+LAYERS = (
+    "_rounds",
+    "_stack",
+    "_methods",
+    "_newton _diag _iso _spectral _full_ons",
+    "_full _coordinatewise",
+    "_structures",
+    "_objective _inverse _columns _cells",
+    "_units _l2_ball _simplex",
+    "_domains _sum_constrained",
+    "_bound_constrained",
+    "_metric _potentials _losses _rows _setting _undo",
+    "_fused_loops _power_loops _loops _lapack",
+)
+DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
+# "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"
+IMPORT = re.compile(r"^\s*from\s+(?:\.|sklearn_adareg\._kernels\.)(\w+)\s+c?import\b", re.MULTILINE)
+LOOSE = re.compile(r"^\s*(?:from\s+\.\s+c?import|c?import\s+sklearn_adareg)\b.*", re.MULTILINE)
+FILES = sorted(path for kind in ("*.pyx", "*.pxd") for path in KERNELS.glob(kind))
+
+# an installed wheel has no sources
+pytestmark = pytest.mark.skipif(not FILES, reason="only where the sources are")
+
+
+def imports(text):
+    """The kernels that a source names."""
+    return IMPORT.findall(text)
+
+
+def test_the_pattern_finds_every_form_of_import():
+    text = "from ._rows cimport Row\nfrom sklearn_adareg._kernels._full cimport Full\n    from ._loops import x\n"
+    assert imports(text) == ["_rows", "_full", "_loops"]
+    assert LOOSE.search("from . cimport _rows")
+
+
+def test_every_kernel_has_its_layer():
+    assert {path.stem for path in FILES} == set(DEPTH)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_kernels_import_downwards(path):
+    text = path.read_text(encoding="utf-8")
+    upwards = [name for name in imports(text) if DEPTH[name] < DEPTH[path.stem]]
+    assert not upwards, f"{path.name} imports from above: {upwards}"
+    assert not LOOSE.findall(text), "name the module: from ._rows cimport Row"
