@@ -140,6 +140,8 @@ cdef class Inverse:
         if k > 0:
             dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, H, &D)
         dsyr("U", &D, &one, <double*> g, &inc, H, &D)
+        for i in range(self.D):                          # as much as rounding may have taken
+            H[i * self.D + i] *= 1.0 + 1e-15 * self.D
         dpotrf("U", &D, H, &D, &info)
         if info == 0:
             dpotri("U", &D, H, &D, &info)

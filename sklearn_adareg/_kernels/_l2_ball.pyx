@@ -162,8 +162,10 @@ cdef class L2Ball(Domain):
         if fabs(delta) <= NEAR * mu:
             mu += delta
             axpy(-delta, point, c, d)
+        # What is left is rounding; with a matrix near to singular that may be more than the last digit.
+        size = sqrt(dot(c, c, d))
         for i in range(d):
-            c[i] *= self.radius
+            c[i] *= self.radius / size
         shrink_into(self, c, self.radius * self.radius)
         for i in range(d):
             w[i] = mu * c[i]

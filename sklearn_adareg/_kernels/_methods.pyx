@@ -72,6 +72,9 @@ cdef class Method:
     def with_offsets(self, weights):
         """Weights in raw units, with the offset in the intercept."""
         weights = self.structure.in_raw_units(weights)
+        if not self.structure.unconstrained:             # an average of points from before units grew may be outside the simplex
+            for own in weights:
+                own[:self.setting.d] = self.structure.domain.confine(own[:self.setting.d])
         if self.setting.shifted:
             weights[:, self.setting.d] += self.arrays["offset"]
         return weights

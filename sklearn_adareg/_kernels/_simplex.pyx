@@ -94,6 +94,7 @@ cdef class SumDomain(Domain):
         if self.solver is None:
             self.solver = SumConstrained(self.metric)
             self._start = np.empty(2 * self.d)
+            self.sum = self.radius
 
     def bring_inside(self, c):
         if self.two_signs:
