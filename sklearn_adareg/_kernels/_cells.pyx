@@ -5,7 +5,6 @@ A coordinate has one number per lane of x, of G, of the average's and of dual av
 touched coordinates are copied into small contiguous buffers and back, or, where nothing can fail, worked on where
 they lie; every loop then runs flat over n·L numbers.
 """
-from ._loops cimport dot, lane_dots
 from ._rows cimport Row
 from ._rows import VECTOR, padded
 
@@ -71,18 +70,6 @@ cdef class Cells:
         size = self.workspace.shape[0] // 6
         self.hb, self.nb = &self.workspace[0], &self.workspace[size]
 
-    cdef void take_records(self) noexcept nogil:
-        """A sparse row: work on the records, with room for the row's G."""
-        self.records = True
-        self.Gb = &self.workspace[3 * (self.workspace.shape[0] // 6)]
-
-    cdef void take_vectors(self, Row* row) noexcept nogil:
-        """A dense row: work on the arrays themselves."""
-        self.records, self.direct = False, True
-        # of a single coordinate nobody knows what lies behind it
-        self.span = row.room if self.L == 1 and self.D > 1 else row.n
-        self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
-
     cdef void take_copies(self, Row* row) noexcept nogil:
         """Work on copies, which ``scatter_all`` writes back."""
         cdef Py_ssize_t size = self.workspace.shape[0] // 6
@@ -131,10 +118,3 @@ cdef class Cells:
             self.scatter(row, self.ub, self.u)
             self.scatter(row, self.tb, self.theta)
             self.scatter(row, self.Gb, self.G)
-
-    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
-        """Σ_j z_j numbers_jl of each lane."""
-        if self.L == 1:
-            margins[0] = dot(row.z, numbers, self.span)
-        else:
-            lane_dots(row.z, numbers, margins, row.n, self.L)

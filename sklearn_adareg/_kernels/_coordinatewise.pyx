@@ -275,6 +275,10 @@ cdef class Coordinatewise(Structure):
     cdef void lane_slopes(self) noexcept nogil:
         """η times the slope of each lane, in the units of the lane."""
         cdef Py_ssize_t l
+        if self.scale is None:
+            for l in range(self.setting.L):
+                self.es[l] = self.setting.eta[l] * self.rho[l] * self.slopes[l]
+            return
         for l in range(self.setting.L):
             self.es[l] = self.lane_rate(l) * self.slopes[l]
 

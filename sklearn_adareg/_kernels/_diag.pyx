@@ -66,7 +66,7 @@ cdef class Diagonal(Coordinatewise):
         return self.fused
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
-        cdef const double* entering = self.entering(slopes)
+        cdef const double* entering = self.entering(slopes) if self.setting.weights_as_rows else slopes
         self.slopes = slopes
         if self.scale is not None and self.scale.grew:
             self.change_units(row)
@@ -77,7 +77,8 @@ cdef class Diagonal(Coordinatewise):
             return
         self.in_vectors(row.z, entering, &self.es[0], self.clock.C, self.cells.Gb, self.cells.xb, self.cells.ub,
                         self.cells.span, self.setting.L)
-        self.cells.scatter_all(row)
+        if not self.cells.direct:
+            self.cells.scatter_all(row)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes

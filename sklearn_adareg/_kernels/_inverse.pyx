@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
-from ._loops cimport axpy, combine, dot, rank_one, sparse_dot
+from ._loops cimport axpy, combine, dot, mirror, rank_one, sparse_dot
 from ._undo cimport UndoLog
 
 import numpy as np
@@ -27,16 +27,6 @@ cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef double DRIFT = 1e-12
-
-
-cdef void mirror(double* A, Py_ssize_t n) noexcept nogil:
-    """Copy LAPACK's upper triangle onto the other, in tiles that stay in cache."""
-    cdef Py_ssize_t a, b, i, j
-    for a in range(0, n, 16):
-        for b in range(0, a + 1, 16):
-            for j in range(a, min(a + 16, n)):
-                for i in range(b, min(b + 16, j)):
-                    A[i * n + j] = A[j * n + i]
 
 
 cdef class Inverse:

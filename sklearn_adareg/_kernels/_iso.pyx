@@ -61,7 +61,8 @@ cdef class Isotropic(Coordinatewise):
         for l in range(self.setting.L):
             self.es[l] = self.setting.eta[l] * slopes[l] * self.h[l]
         scaled_step(row.z, &self.es[0], self.clock.C, self.cells.xb, self.cells.ub, self.cells.span, self.setting.L)
-        self.cells.scatter_all(row)
+        if not self.cells.direct:
+            self.cells.scatter_all(row)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l

@@ -14,6 +14,7 @@ cdef class Method:
     cdef readonly Clock clock
     cdef FeatureScale scale               # None: features in raw units
     cdef Offsets offsets                  # None: margins start from 0
+    cdef Loss loss
     cdef bint in_units                    # any of them, or residuals, have to be committed
     cdef public bint first_sight          # the rows to come have not been seen before
     cdef double[::1] margins, slopes, curvatures

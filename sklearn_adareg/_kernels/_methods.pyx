@@ -60,7 +60,7 @@ cdef class Method:
 
     def bind_loss(self, Loss loss):
         """The loss of the rounds to come."""
-        self.objective.loss = loss
+        self.loss = self.objective.loss = loss
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
 
@@ -82,6 +82,11 @@ cdef class Method:
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
         cdef double value
+        if self.objective.plain:
+            value = self.loss.evaluate(&self.margins[0], target, &self.slopes[0], self.setting.L)
+            if self.structure.curvatures != NULL:
+                self.loss.curvatures(&self.margins[0], target, &self.curvatures[0], self.setting.L)
+            return value
         if self.offsets is not None:
             self.offsets.propose(self.objective.loss, target)
         value = self.objective.evaluate(&self.margins[0], target, weight, &self.slopes[0])

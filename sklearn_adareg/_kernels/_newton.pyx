@@ -128,7 +128,7 @@ cdef class Newton(Full):
             factor = self.setting.eta[l] * self.rho[l] * slope / (1.0 + (w + self.setting.eta[l] * curvature) * q)
             for i in range(D):
                 self.move[l, i] = factor * v[i]
-                total += fabs(self.move[l, i])
+            total += fabs(factor) * dot(v, v, D)         # v is in units in which its squares are numbers
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
             self.weights[l] = 0.0

@@ -23,8 +23,7 @@ from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
 
 from ._domains cimport Domain
 from ._full cimport Full
-from ._inverse cimport mirror
-from ._loops cimport dot
+from ._loops cimport dot, mirror
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
