@@ -22,6 +22,7 @@ cdef class Cells:
     cdef double *Gb
     cdef double *hb                  # ψ(G)/η
     cdef double *nb                  # where they go
+    cdef double *room                # for the G of a row's records
     cdef double[::1] workspace
 
     cdef void make_room(self, Py_ssize_t widest)
@@ -33,7 +34,7 @@ cdef class Cells:
     cdef inline void take_records(self) noexcept nogil:
         """A sparse row: work on the records, with room for the row's G."""
         self.records = True
-        self.Gb = &self.workspace[3 * (self.workspace.shape[0] // 6)]
+        self.Gb = self.room
 
     cdef inline void take_vectors(self, Row* row) noexcept nogil:
         """A dense row: work on the arrays themselves."""

@@ -61,14 +61,16 @@ cdef class Cells:
         self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
+        self.workspace = np.empty(6 * self.L)
+        self.make_room(1)
 
     cdef void make_room(self, Py_ssize_t widest):
         """For rows that touch up to ``widest`` coordinates."""
         cdef Py_ssize_t size = widest * self.L
-        if self.workspace is None or self.workspace.shape[0] < 6 * size:
-            self.workspace = np.empty(6 * max(size, 1))
+        if self.workspace.shape[0] < 6 * size:
+            self.workspace = np.empty(6 * size)
         size = self.workspace.shape[0] // 6
-        self.hb, self.nb = &self.workspace[0], &self.workspace[size]
+        self.hb, self.nb, self.room = &self.workspace[0], &self.workspace[size], &self.workspace[3 * size]
 
     cdef void take_copies(self, Row* row) noexcept nogil:
         """Work on copies, which ``scatter_all`` writes back."""

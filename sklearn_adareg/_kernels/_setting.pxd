@@ -17,7 +17,8 @@ cdef class Setting:
 
 @cython.final
 cdef class Clock:
-    cdef double[::1] now         # rounds and averaging weight so far
+    cdef double[::1] owner
+    cdef double* now             # rounds and averaging weight so far
     cdef double gamma
     cdef int whole               # γ where it is a small whole number, else −1
     cdef double t, c, C          # of the round under way

@@ -27,6 +27,6 @@ cdef class Clock:
     """Rounds t, averaging weights c_t = t^γ and their sum C_t."""
 
     def __init__(self, Setting setting, double[::1] now):
-        self.now = now
+        self.owner, self.now = now, &now[0]
         self.gamma = setting.gamma
         self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1
