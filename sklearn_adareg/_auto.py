@@ -1,8 +1,8 @@
 """The value "auto" resolved, and with it the recipe of a model.
 
-Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in a structure that has them, a stack of step
-sizes in one that has that. With a domain, a penalty, dual averaging or raw features it is one step size that does well over
-many data sets.
+"auto" learns the step size: Newton steps in a structure that has them, also with an L2 penalty or a domain that contains 0; a stack
+of step sizes in one that has that, without domain and penalty. Elsewhere, and with dual averaging or raw features, it is one
+step size that does well over many data sets.
 """
 
 from dataclasses import replace
@@ -53,12 +53,12 @@ def resolve_names(params, d):
 
 def choose_method(params, potential, structure):
     """The method: "newton" or "stack" where "auto" may learn the step size and the pieces have it, else "algorithm1"."""
-    plain = params["domain"] is None and not params["alpha"]
-    learns = params["eta"] == "auto" and params["scaling"] == "online" and plain
+    learns = params["eta"] == "auto" and params["scaling"] == "online"
     if learns and not _registry.UPDATES[params["update"]].dual:
-        if structure.newton and potential.newton:
+        domain = _registry.DOMAINS[params["domain"]]
+        if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "newton"
-        if structure.stack and potential.rates:
+        if structure.stack and potential.rates and params["domain"] is None and not params["alpha"]:
             return "stack"
     return "algorithm1"
 

@@ -47,4 +47,6 @@ def upgrade_arrays(arrays, lanes, rates):
         arrays["columns"] = np.zeros((len(columns), RECORD))
         arrays["columns"][:, :COLUMNS] = columns
         arrays["columns"][:, COLUMNS] = columns[:, 0] > 0  # values were not scaled: factor 1
+        entered = columns[:, COLUMNS - 1] > 0  # those that have a ridge, in any order
+        arrays["columns"][entered, COLUMNS + 1] = np.arange(1, 1 + np.count_nonzero(entered))
     return arrays

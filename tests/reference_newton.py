@@ -4,6 +4,7 @@ Values of a column are kept, so that centre and ridge are worked out from their 
 """
 
 import numpy as np
+from reference import project
 from reference_auto import DEGREES, STEEP, Residuals, softmax_of
 
 
@@ -48,6 +49,7 @@ class Columns:
         self.never_zero = np.full(d, centring)
         self.values = [[] for _ in range(d)]
         self.biggest = np.zeros(d)
+        self.entered = []  # features that have a ridge, in the order in which they got it
 
     def take(self, z, lanes, epsilon):
         for i, value in enumerate(z):
@@ -79,6 +81,8 @@ class Columns:
         square = np.sqrt(np.mean(values**2)) * self.biggest[i]
         if square <= 1.2**2 * self.ridge[i]:
             return
+        if self.ridge[i] == 0:
+            self.entered.append(i)
         for lane in lanes:
             if self.ridge[i] == 0:
                 lane.P[i, i] = 1 / (epsilon * square)
@@ -98,8 +102,15 @@ def newton(
     fit_intercept=True,
     sample_weight=None,
     n_classes=None,
+    alpha=0.0,
+    domain=None,
+    radius=None,
 ):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    The L2 penalty is a pseudo-row along one coordinate a round, of as many times its weight; what a step
+    leads to is projected in the norm of P⁻¹.
+    """
     Z = np.asarray(Z, dtype=float)
     d = Z.shape[1]
     D, K = d + fit_intercept, n_classes or 1
@@ -127,6 +138,15 @@ def newton(
             if np.any(slopes):
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
                 lane.x = lane.x + residuals.rho * step
+                H = lane.P + np.diag(1.0 * (np.diag(lane.P) == 0))
+                lane.x = project(lane.x, H, domain, radius, d)
+            if alpha and columns.entered:
+                many = len(columns.entered)
+                i = columns.entered[t % many]
+                growth = alpha * many * residuals.rho / residuals.gradient_unit
+                column = lane.P[i] / (1 + growth * lane.P[i, i])
+                lane.x = lane.x - growth * lane.x[i] * column
+                lane.P = lane.P - growth * np.outer(column, lane.P[i])
     weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
     if fit_intercept:
         weights[:, d] += residuals.offset - weights[:, :d] @ columns.centre

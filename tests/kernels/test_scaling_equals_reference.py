@@ -199,6 +199,29 @@ def test_newton_steps(loss, variant):
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
 
 
+CONSTRAINED = [
+    {"alpha": 0.02, "average": 2.0},
+    {"alpha": 1e-9, "average": False, "fit_intercept": False},
+    {"domain": "box", "radius": RADIUS, "average": 2.0},
+    {"domain": "l2", "radius": RADIUS, "average": False},
+    {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
+    {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+]
+
+
+@pytest.mark.parametrize("variant", CONSTRAINED, ids=str)
+@pytest.mark.parametrize(
+    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
+)
+def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for w in (None, weight):
+        expected = newton(Z, y, sample_weight=w, **reference, **variant)
+        assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
 def test_hundreds_of_rounds_stay_on_the_references():
     Z, score, weight = rows(5, n=500)
     for loss in ("log_loss", "squared_error"):
