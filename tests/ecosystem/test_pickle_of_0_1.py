@@ -23,6 +23,8 @@ SEEN, LATER = slice(0, 45), slice(45, 60)  # rows before the pickle was made, an
 FIXED = {"eta": 0.5, "epsilon": 0.1}
 # 0.1 published averages from before units grew as they were, outside the simplex; now they are scaled into it.
 OUTSIDE_IN_0_1 = ("0.1.0-pnorm_diag_in_the_simplex",)
+# The files hold arrays written by NumPy 2, and NumPy 1 has no numpy._core.numeric to read them with.
+needs_numpy_2 = pytest.mark.skipif(np.__version__.startswith("1."), reason="pickles of NumPy 2")
 
 
 def models():
@@ -115,6 +117,7 @@ def test_the_pickles_are_small():
     assert sum(file.stat().st_size for file in FILES) < 300_000 * len({f.name[:5] for f in FILES})
 
 
+@needs_numpy_2
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_an_old_pickle_predicts_as_it_did_and_goes_on_learning(file):
     content = pickle.loads(file.read_bytes())
@@ -125,6 +128,7 @@ def test_an_old_pickle_predicts_as_it_did_and_goes_on_learning(file):
     assert_looks_like(model, X, looks(file, content, "later"))
 
 
+@needs_numpy_2
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_an_old_pickle_can_be_pickled_again_and_fitted_anew(file):
     content = pickle.loads(file.read_bytes())
