@@ -18,6 +18,15 @@ from ._rows import make_rows
 _methods = WeakKeyDictionary()  # block → compiled method
 
 
+REASONS = {
+    _rounds.LOSS_OVERFLOW: "the loss is not finite",
+    _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
+    _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
+    _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
+    _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
+}
+
+
 class Outcome(NamedTuple):
     """What came of some rounds."""
 
@@ -26,6 +35,12 @@ class Outcome(NamedTuple):
     rounds: int  # played
     status: int
     structure: object  # that failed, if one did
+
+    def reason(self):
+        """Why the rounds ended, in a clause; what a user's potential raised is raised."""
+        if self.status == _rounds.POTENTIAL_FAILED and self.structure.potential.error is not None:
+            raise self.structure.potential.error
+        return REASONS[self.status]
 
 
 def method_of(block):

@@ -37,6 +37,7 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
     method.structure.prepare(rows.widest)
     with nogil:
         play(method, method.structure, rows, order, targets, weights, tally)
+        method.structure.clock.end_rounds()
     return tally
 
 
