@@ -13,6 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _recipe
 from ._kernels import _rounds
+from ._kernels._structures import Structure
 from ._rows import make_rows
 
 _methods = WeakKeyDictionary()  # block → compiled method
@@ -34,12 +35,13 @@ class Outcome(NamedTuple):
     weight: float  # total
     rounds: int  # played
     status: int
-    structure: object  # that failed, if one did
+    structure: Structure | None  # that failed, if one did
 
     def reason(self):
         """Why the rounds ended, in a clause; what a user's potential raised is raised."""
-        if self.status == _rounds.POTENTIAL_FAILED and self.structure.potential.error is not None:
-            raise self.structure.potential.error
+        error = None if self.structure is None else self.structure.potential.error
+        if self.status == _rounds.POTENTIAL_FAILED and error is not None:
+            raise error
         return REASONS[self.status]
 
 
