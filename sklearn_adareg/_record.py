@@ -72,6 +72,7 @@ def record(estimator, X, y, sample_weight=None):
             f"record plays the rounds of an AdaRegClassifier or an AdaRegRegressor, and this is {type(estimator).__name__}; pass "
             "one of the two, out of its pipeline."
         )
+    estimator._validate_params()
     if estimator.scaling is not None:
         raise ValueError(
             f"record needs scaling=None, since x, g and H under scaling={estimator.scaling!r} are in units that change from "
@@ -82,7 +83,6 @@ def record(estimator, X, y, sample_weight=None):
             f"record needs alpha=0, since the regret bounds are about the loss alone and alpha is {estimator.alpha!r}; set alpha=0."
         )
     model = clone(estimator).set_params(verbose=0)
-    model._validate_params()
     state, X, targets, weights, order = model._first_state(X, y, sample_weight)
     if state.recipe.lanes > 1:
         raise ValueError(
