@@ -7,6 +7,7 @@ import time
 import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from operator import attrgetter, is_
 
@@ -22,6 +23,7 @@ from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._potentials import SpectralPotential
 from ._reporting import ProgressiveReport
 from ._saved import check_state
 from ._state import State
@@ -36,13 +38,6 @@ from ._weights import (
 
 NEWER_PARAMETERS = {"scoring": None}  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
-REASONS = {
-    _rounds.LOSS_OVERFLOW: "the loss is not finite",
-    _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
-    _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
-    _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
-    _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
-}
 
 
 class StoppedRound(ValueError):
@@ -148,6 +143,16 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             listeners.fit_ends(lambda: fitted(self._state))
         return self
 
+    def _first_state(self, X, y, sample_weight):
+        """A new state, and what its first pass over these rows takes."""
+        X, y, weights = self._validate(X, y, sample_weight, reset=True)
+        check_some_weight(weights, "sample_weight")
+        classes = self._find_classes(y, weights)
+        targets = self._encode(y, classes, weights)
+        state = self._new_state(X, y, targets, weights, classes)
+        weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=False)
+        return state, X, targets, weights, order
+
     def _begin(self, X, y, sample_weight, classes=None):
         """The first rows of a stream, and the state that they make."""
         if self.early_stopping:
@@ -219,6 +224,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         now = self._parameter_values()
         accepted = getattr(self, "_accepted", ())
         if len(accepted) == len(now) and all(map(is_, now, accepted)):
+            if isinstance(self.potential, SpectralPotential):
+                self._check_lasting()  # its own parameters may have been set
             return
         self._check_lasting()
         self._validate_params()
@@ -302,12 +309,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _raise(self, outcome, row):
         """Say why the rounds stopped, and at which row."""
-        if outcome.status == _rounds.POTENTIAL_FAILED:
-            error = outcome.structure.potential.error
-            if error is not None:
-                raise error
         raise StoppedRound(
-            f"Stopped at row {row}: {REASONS[outcome.status]}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
+            f"Stopped at row {row}: {outcome.reason()}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
             "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
@@ -320,7 +323,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             setattr(self, name, value)
 
     def _lasting(self):
-        return {name: getattr(self, name) for name in _rules.LASTING}
+        """Those parameters; a user's potential as it is now, since its own parameters may be set later."""
+        values = {name: getattr(self, name) for name in _rules.LASTING}
+        if isinstance(self.potential, SpectralPotential):
+            values["potential"] = copy(self.potential)
+        return values
 
     @contextmanager
     def _features_restored_on_failure(self):

@@ -70,6 +70,7 @@ class Potential:
     inverse: bool = (
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
+    time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
     # what eta="auto" does

@@ -86,6 +86,8 @@ REGRESSION_LOSSES = {
     ),
 }
 
+CORE_LOSSES = {"linear": Loss(_losses.Linear)}  # of AdaReg, whose callers have their own losses
+
 
 def _adagrad_full(problem):
     return problem.diameter / np.sqrt(2), 1e-10
@@ -240,8 +242,11 @@ UPDATES = {
 
 
 def loss(name):
-    """The entry of a loss of either task."""
-    return CLASSIFICATION_LOSSES[name] if name in CLASSIFICATION_LOSSES else REGRESSION_LOSSES[name]
+    """The entry of a loss, of whatever task."""
+    for table in (CLASSIFICATION_LOSSES, REGRESSION_LOSSES):
+        if name in table:
+            return table[name]
+    return CORE_LOSSES[name]
 
 
 def potential(given):
@@ -249,8 +254,10 @@ def potential(given):
     if not isinstance(given, SpectralPotential):
         return POTENTIALS[given]
     return Potential(
-        lambda: _potentials.Callback(given.psi),
-        operator_antitone=given.operator_antitone,
+        lambda: _potentials.Callback(given.psi, given.time_varying),
+        # a decomposition is certified to serve on for one ψ, not for the next
+        operator_antitone=given.operator_antitone and not given.time_varying,
+        time_varying=given.time_varying,
         has_own_step_size=True,
         in_python=True,
         auto=(1.0, 1.0),

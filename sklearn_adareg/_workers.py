@@ -14,12 +14,22 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from . import _recipe, _registry
 from ._kernels import _rounds
+from ._kernels._structures import Structure
 from ._rows import make_rows
 
 SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
 SLOWEST = 1e-8  # seconds per number that a round may read or write
 _methods = WeakKeyDictionary()  # block → compiled method
 _paces = WeakKeyDictionary()  # first block of a state → seconds per round
+
+
+REASONS = {
+    _rounds.LOSS_OVERFLOW: "the loss is not finite",
+    _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
+    _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
+    _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
+    _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
+}
 
 
 class Outcome(NamedTuple):
@@ -29,7 +39,14 @@ class Outcome(NamedTuple):
     weight: float  # total
     rounds: int  # played
     status: int
-    structure: object  # that failed, if one did
+    structure: Structure | None  # that failed, if one did
+
+    def reason(self):
+        """Why the rounds ended, in a clause; what a user's potential raised is raised."""
+        error = None if self.structure is None else self.structure.potential.error
+        if self.status == _rounds.POTENTIAL_FAILED and error is not None:
+            raise error
+        return REASONS[self.status]
 
 
 def method_of(block):

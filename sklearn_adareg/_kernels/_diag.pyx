@@ -30,6 +30,8 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._potentials import stay_narrow as keep_potentials_narrow
 
+import numpy as np
+
 
 def stay_narrow(bint wish):
     """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
@@ -57,6 +59,9 @@ cdef class Diagonal(Coordinatewise):
             self.in_vectors, self.in_records = inverse_cube_root_descend, inverse_cube_root_records
         elif potential.power == 0.25:
             self.in_vectors, self.in_records = inverse_fourth_root_descend, inverse_fourth_root_records
+
+    def accumulated(self):
+        return np.array(self.field("G"))
 
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)

@@ -30,6 +30,18 @@ cdef class FullONS(Full):
         self.inverse = Inverse(arrays, whole=not self.unconstrained)
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
+    def accumulated(self):
+        return self.inverse.accumulated()
+
+    def preconditioner(self):
+        """H as the steps have it: from the inverse, not from G."""
+        cdef Py_ssize_t lane
+        H = np.empty((self.setting.L, self.setting.D, self.setting.D))
+        cdef double[:, :, ::1] view = H
+        for lane in range(self.setting.L):
+            self.inverse.explicit(lane, 0.0, self.setting.eta[lane], &view[lane, 0, 0])
+        return H
+
     cdef void save_matrices(self) noexcept nogil:
         self.inverse.save(self.undo)
 

@@ -55,6 +55,15 @@ cdef class Inverse:
                     rank_one(-self.pending_w[lane, k], &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.D)
                     self.pending_w[lane, k] = 0.0
 
+    def accumulated(self):
+        """G of each lane, those that wait among it."""
+        lower = np.tril(self.G)
+        G = lower + np.tril(lower, -1).transpose(0, 2, 1)
+        for lane in range(self.L):
+            waiting = np.asarray(self.pending_g[lane, :<Py_ssize_t> self.count[lane]])
+            G[lane] += waiting.T @ waiting
+        return G
+
     # ---- products -----------------------------------------------------------------------------------------------
 
     cdef void times(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil:

@@ -46,6 +46,9 @@ cdef class Isotropic(Coordinatewise):
         self.new_trace, self.carried, self.level = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.h, self.ratio = np.empty(setting.L), np.empty(setting.L)
 
+    def accumulated(self):
+        return self.arrays["trace"] / self.setting.D
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = (self.plain and curvatures == NULL

@@ -74,6 +74,14 @@ cdef class PointLoss(Loss):
         return total
 
 
+cdef class Linear(PointLoss):
+    """y·m: the target is the slope itself, so that a row and a slope are a gradient."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        slope[0] = y
+        return y * m
+
+
 cdef inline double logistic(double m, double y, double* slope) noexcept nogil:
     """One formula for both ends: on which side of 0 a margin falls is what the processor cannot guess."""
     cdef double a = y * m

@@ -47,6 +47,7 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
             for k in range(tally.rounds):
                 label = <Py_ssize_t> targets[order[k], 0]
                 class_counts[label if class_counts.shape[0] > 2 else label > 0] += 1.0      # two classes are −1 and 1
+        method.structure.clock.end_rounds()
     return tally
 
 

@@ -21,7 +21,7 @@ cdef class Clock:
     cdef double* now             # rounds and averaging weight so far
     cdef double gamma
     cdef int whole               # γ where it is a small whole number, else −1
-    cdef double t, c, C          # of the round under way
+    cdef double t, c, C          # of the round under way; between rounds t is the number of rounds so far
 
     cdef inline void begin_round(self) noexcept nogil:
         cdef int power
@@ -41,3 +41,7 @@ cdef class Clock:
     cdef inline void commit(self) noexcept nogil:
         self.now[0] = self.t
         self.now[1] = self.C
+
+    cdef inline void end_rounds(self) noexcept nogil:
+        """After a round that failed, too."""
+        self.t = self.now[0]

@@ -28,5 +28,6 @@ cdef class Clock:
 
     def __init__(self, Setting setting, double[::1] now):
         self.owner, self.now = now, &now[0]
+        self.t = now[0]
         self.gamma = setting.gamma
         self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1

@@ -35,26 +35,6 @@ import numpy as np
 cdef class FullSpectral(Full):
     """Any ψ, by the eigenvalues and eigenvectors of G_t."""
 
-    cdef double delta
-    cdef double[:, :, ::1] G
-    cdef double[:, :, ::1] V          # eigenvectors of G_τ, one per row
-    cdef double[:, ::1] eigenvalues   # and their eigenvalues
-    cdef double[:, ::1] h             # ψ of those
-    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
-    cdef double[::1] s                # at least its largest eigenvalue
-    cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
-    cdef double[::1] refreshes
-    # of the round under way
-    cdef int[::1] renewed            # per lane: whether the basis below replaces that of G_τ
-    cdef double[:, :, ::1] new_V
-    cdef double[:, ::1] new_eigenvalues
-    cdef double[:, ::1] new_h
-    cdef double[::1] new_s
-    cdef double[:, ::1] whitened      # G_τ^(−1/2) g in the basis
-    cdef double[::1] along
-    cdef double[::1] work
-    cdef int[::1] iwork
-
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
         arrays = super().allocate(setting, sparse)
@@ -80,6 +60,17 @@ cdef class FullSpectral(Full):
         self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, D)), np.empty(D)
         self.work = np.empty(1 + 6 * D + 2 * D ** 2)
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
+
+    def accumulated(self):
+        lower = np.tril(self.G)
+        return lower + np.tril(lower, -1).transpose(0, 2, 1)
+
+    def preconditioner(self):
+        """H of the last step: of the decomposition that served there, which may be older than G."""
+        if self.delta == 0.0 or np.any(self.stale):
+            return Full.preconditioner(self)
+        V, h = np.asarray(self.V), np.asarray(self.setting.eta)[:, None] * self.h
+        return np.matmul(V.transpose(0, 2, 1) * h[:, None, :], V)
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
@@ -149,6 +140,7 @@ cdef class FullSpectral(Full):
         memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.setting.D * self.setting.D * sizeof(double))
         if g != NULL:
             dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
+        self.restrict(&self.new_V[lane, 0, 0])
         dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork, &self.iwork[0],
                &liwork, &info)
         if info != 0:
@@ -156,6 +148,10 @@ cdef class FullSpectral(Full):
         for i in range(D):
             self.new_eigenvalues[lane, i] = fmax(self.new_eigenvalues[lane, i], self.setting.epsilon)
         return self.potential.steps(&self.new_eigenvalues[lane, 0], &self.new_h[lane, 0], D)
+
+    cdef void restrict(self, double* G) noexcept nogil:
+        """P_S: what of G the structure keeps, in place; LAPACK reads G[i, j] for j ≤ i alone."""
+        pass
 
     cdef void times_H(self, Py_ssize_t lane, const double* b, bint rotated) noexcept nogil:
         """``move`` = H_t b; ``along`` is Vᵀb already where it is ``rotated``."""
