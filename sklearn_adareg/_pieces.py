@@ -140,3 +140,13 @@ class Update:
 
     dual: bool = False  # the first point and the sum of all gradients, not the last point and the last gradient
     formula: str = ""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a row becomes a loss and a step."""
+
+    kernel: Callable
+    newton: bool = False  # the structure takes Newton steps, in units of their own
+    several: str = ""  # the recipe's field with a value for each of the lanes that are combined
+    prefix: str = ""  # of the arrays with the units of what predicts

@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _probabilities, _spectra
 from ._kernels import (
+    _committee,
     _diag,
     _domains,
     _full_ons,
@@ -21,7 +22,7 @@ from ._kernels import (
     _spectral,
     _stack,
 )
-from ._pieces import LOG, Domain, Loss, Potential, Probabilities, Structure, Update
+from ._pieces import LOG, Domain, Loss, Method, Potential, Probabilities, Structure, Update
 from ._potentials import SpectralPotential
 
 LINEAR_PARTS = "has linear parts and is not exp-concave"
@@ -145,7 +146,7 @@ POTENTIALS = {
 
 
 def _full_kernel(recipe):
-    if recipe.method == "newton":
+    if METHODS[recipe.method].newton:
         return _newton.Newton
     return _full_ons.FullONS if potential(recipe.potential).inverse else _spectral.FullSpectral
 
@@ -192,9 +193,10 @@ STRUCTURES = {
     ),
 }
 METHODS = {
-    "algorithm1": _methods.Method,
-    "newton": _methods.Method,  # of the full structure's Newton kernel
-    "stack": _stack.Stack,
+    "algorithm1": Method(_methods.Method),
+    "newton": Method(_methods.Method, newton=True),
+    "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {

@@ -167,7 +167,7 @@ def check_memory(recipe):
     memory = _registry.STRUCTURES[recipe.structure].memory
     if memory is None:
         return
-    needed = memory(recipe.lanes, recipe.D)
+    needed = memory(recipe.lanes * recipe.rates, recipe.D)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

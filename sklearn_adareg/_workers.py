@@ -92,8 +92,8 @@ def _residual_units(state):
     units = np.ones(state.recipe.lanes)
     if state.recipe.relative:
         for block in state.blocks:
-            of_stack = block.recipe.method == "stack"  # of its combined margins
-            squares = block.arrays["stack_residuals" if of_stack else "residuals"]
+            prefix = _registry.METHODS[block.recipe.method].prefix
+            squares = block.arrays[prefix + "residuals"]
             rho = np.sqrt(squares / block.arrays["weight"])
             units[block.lanes()] = np.where(rho > 0, rho, 1.0)
     return units

@@ -18,6 +18,10 @@ cdef class Loss:
                          Py_ssize_t lanes) noexcept nogil:
         return 0.0
 
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        """The part of one lane in the loss, where lanes have parts of their own."""
+        return 0.0
+
     cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
                           Py_ssize_t lanes) noexcept nogil:
         """The slopes alone."""
@@ -42,6 +46,10 @@ cdef class PointLoss(Loss):
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         return 0.0
+
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        cdef double slope
+        return self.point(margin, target[lane], &slope)
 
     cdef double slope(self, double m, double y) noexcept nogil:
         """dℓ/dm alone."""
@@ -291,6 +299,10 @@ cdef class OneVsRest(Loss):
     def __init__(self, PointLoss inner, Py_ssize_t first=0):
         self.inner, self.first = inner, first
         self.steep = inner.steep
+
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        cdef double slope
+        return self.inner.point(margin, 1.0 if self.first + lane == <Py_ssize_t> target[0] else -1.0, &slope)
 
     cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
                          Py_ssize_t lanes) noexcept nogil:

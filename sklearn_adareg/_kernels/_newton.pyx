@@ -102,7 +102,15 @@ cdef class Newton(Full):
         cdef const double* x
         for l in range(self.setting.L):
             x = self.x + l * self.setting.D
-            margins[l] = dot(&self.zc[0], x, row.n) if row.index == NULL else sparse_dot(&self.zc[0], row.index, x, row.n)
+            margins[l] = self.times_row(row, x)
+            if self.average_margins != NULL:
+                self.average_margins[l] = margins[l]
+                if self.clock.now[1] > 0.0:
+                    self.average_margins[l] -= self.times_row(row, self.u + l * self.setting.D) / self.clock.now[1]
+
+    cdef double times_row(self, Row* row, const double* numbers) noexcept nogil:
+        """Σ_j z_j numbers_j of the centered row."""
+        return dot(&self.zc[0], numbers, row.n) if row.index == NULL else sparse_dot(&self.zc[0], row.index, numbers, row.n)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
@@ -313,7 +321,7 @@ cdef class Newton(Full):
     cdef void renew_ridge(self, Py_ssize_t i, Column* column, double square) noexcept nogil:
         """ε times this is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
         cdef Py_ssize_t l
-        cdef double growth = self.setting.epsilon * (square - column.ridge)
+        cdef double growth = square - column.ridge
         cdef bint jumps = square > JUMP * column.ridge
         if column.ridge == 0.0:
             if column.entered == 0.0:
@@ -323,13 +331,13 @@ cdef class Newton(Full):
             for l in range(self.setting.L):
                 self.undo.save(&self.inverse.P[l, i, i], 1)
                 self.undo.save(&self.inverse.G[l, i, i], 1)
-                self.inverse.start(l, i, growth)
+                self.inverse.start(l, i, self.setting.epsilons[l] * growth)
         else:
             self.save_weights()
             for l in range(self.setting.L):
                 if jumps or self.inverse.changes_matrices(l):
                     self.save_matrices()
-                self.raise_ridge(l, i, growth, jumps)
+                self.raise_ridge(l, i, self.setting.epsilons[l] * growth, jumps)
         column.ridge = square
 
     cdef void raise_ridge(self, Py_ssize_t lane, Py_ssize_t i, double growth, bint jumps) noexcept nogil:

@@ -13,6 +13,7 @@ cdef class Setting:
     cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
     cdef readonly double epsilon, l2, l1, gamma, start, refresh
     cdef double[::1] eta                      # per lane
+    cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
 
 
 @cython.final

@@ -199,9 +199,9 @@ def test_defaults_take_them_too():
         "tridiagonal",
     )
     assert np.isfinite(weights_of(model)).all()
-    newton = AdaRegRegressor(loss="log_cosh", random_state=0).fit(X, Y)
-    assert newton.method_ == "newton"
-    assert newton.score(X, Y) > 0.8
+    committee = AdaRegRegressor(loss="log_cosh", random_state=0).fit(X, Y)
+    assert committee.method_ == "committee"
+    assert committee.score(X, Y) > 0.8
 
 
 def test_the_core_and_the_record_take_them():

@@ -165,6 +165,7 @@ def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
 
 # ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
 
+COMMITTEE = (0.5, 8.0)  # epsilon of its members
 VARIANTS = [
     {"average": 1.0},
     {"average": 10.0, "fit_intercept": False},
@@ -193,10 +194,19 @@ def test_the_stack_of_two_step_sizes(loss, variant):
 def test_newton_steps(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@every_loss
+def test_newton_steps_with_a_given_epsilon(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    expected = newton(Z, y, epsilon=2.0, sample_weight=weight, **reference)
+    assert_equals(*expected, lambda: estimator(loss, epsilon=2.0, average=10.0), Z, y, weight)
 
 
 CONSTRAINED = [
@@ -216,7 +226,7 @@ CONSTRAINED = [
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
@@ -226,7 +236,7 @@ def test_hundreds_of_rounds_stay_on_the_references():
     Z, score, weight = rows(5, n=500)
     for loss in ("log_loss", "squared_error"):
         y = target(loss, score)
-        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight)
+        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight, epsilon=COMMITTEE)
         assert_equals(*expected, lambda loss=loss: estimator(loss, average=10.0), Z, y, weight)
         expected = stacked(Z, y, loss=loss, sample_weight=weight)
         assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)
