@@ -35,7 +35,7 @@ def make_rows(X, recipe):
 
 
 def largest_norm(X, order):
-    """The largest ℓ_order norm of a row."""
-    if not sparse.issparse(X):
-        return float(np.linalg.norm(X, ord=order, axis=1).max(initial=0.0))
-    return float(np.max(sparse.linalg.norm(X, ord=order, axis=1), initial=0.0))
+    """The largest ℓ_order norm of a row; infinite where it overflows."""
+    norm = sparse.linalg.norm if sparse.issparse(X) else np.linalg.norm
+    with np.errstate(over="ignore"):
+        return float(np.max(norm(X, ord=order, axis=1), initial=0.0))

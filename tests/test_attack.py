@@ -111,7 +111,7 @@ class Attack:
         if hasattr(before, "t_"):
             check_same(self.model, before)
         if error is not None:
-            errors = [self.learn(each, *self.good_rows()) for each in (self.model, before)]
+            errors = [self.learn(each, *self.good_rows(rows)) for each in (self.model, before)]
             assert str(errors[0]) == str(errors[1])
             check_same(self.model, before)
 
@@ -127,9 +127,9 @@ class Attack:
             if len(part):
                 assert self.learn(model, rows(X[part]), y[part], own) is None
 
-    def good_rows(self):
+    def good_rows(self, container=np.asarray):
         """Four ordinary rows."""
-        X = np.linspace(-1, 1, self.case.width * 4).reshape(4, -1)
+        X = container(np.linspace(-1, 1, self.case.width * 4).reshape(4, -1))
         if self.case.cls is AdaRegClassifier:
             return X, np.array(self.case.labels)[[0, 1, 1, 0]], None
         return X, np.ones((4, self.case.targets)) if self.case.targets else np.ones(4), None
