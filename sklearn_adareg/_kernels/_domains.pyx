@@ -13,7 +13,7 @@ definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as lit
 
 This module has the interface and the sets that are intervals in every coordinate. The others: ``_l2_ball``, ``_simplex``.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite
+from libc.math cimport INFINITY, fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from ._bound_constrained cimport ActiveSet
@@ -218,6 +218,6 @@ cdef void shrink_into(Domain domain, double* c, double limit) noexcept nogil:
         total = domain.gauge(c, domain.d, 1)
         if not total > limit:
             return
-        factor = 1 - fmax(total / limit - 1, (1 << attempt) * ROUNDING)
+        factor = fmin(limit / total, 1 - (1 << attempt) * ROUNDING)
         for i in range(domain.d):
             c[i] *= factor
