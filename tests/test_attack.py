@@ -14,7 +14,18 @@ import warnings
 
 import numpy as np
 import pytest
-from attack_cases import CONTAINERS, FAULTS, WEIGHTS, WRONG, Own, Trap, cases, chunks, make_rows, make_targets
+from attack_cases import (
+    CONTAINERS,
+    FAULTS,
+    WEIGHTS,
+    WRONG,
+    Own,
+    Trap,
+    cases,
+    chunks,
+    make_rows,
+    make_targets,
+)
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from scipy import sparse

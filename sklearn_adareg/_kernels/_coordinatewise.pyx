@@ -119,8 +119,11 @@ cdef class Coordinatewise(Structure):
         h = rate * self.present_steps()[:, :d]
         rounds = self.arrays["clock"][0] - (0.0 if self.setting.dual else self.arrays["last"][:d])
         pending = rounds > 0.0
-        u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
-        charge = h * rounds / (unit**2 * gradient_unit)
+        with np.errstate(over="ignore"):
+            u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
+            u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            h = h / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+            charge = np.minimum(h, LARGEST_STEP) * rounds
         soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.l1, 0.0)
         charged = np.clip(soft / (1.0 + charge * self.setting.l2), self.domain.lower, self.domain.upper)
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
