@@ -18,19 +18,19 @@ def make_rows(X, recipe):
     domain that moves the whole point is evaluated at all coordinates at once, so it gets dense rows.
     """
     structure = _registry.STRUCTURES[recipe.structure]
+    as_dense = (
+        _registry.potential(recipe.potential).in_python
+        and not _registry.DOMAINS[recipe.domain].coordinatewise
+    )
     waits = structure.own_steps and recipe.scaled and recipe.dual
-    drop_zeros = waits or (bool(recipe.alpha) and structure.sparse_rounds)
+    drop_zeros = not as_dense and (waits or (bool(recipe.alpha) and structure.sparse_rounds))
     if not sparse.issparse(X):
-        wide = structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
+        wide = not as_dense and structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
         return DenseRows(X, recipe.intercept, drop_zeros, drop_many=wide)
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    as_dense = (
-        _registry.potential(recipe.potential).in_python
-        and not _registry.DOMAINS[recipe.domain].coordinatewise
-    )
     return SparseRows(X, recipe.intercept, drop_zeros, as_dense)
 
 

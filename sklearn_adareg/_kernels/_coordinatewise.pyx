@@ -321,7 +321,7 @@ cdef class Coordinatewise(Structure):
                 self.last[i] = self.clock.t
             for l in range(L):
                 e = j * L + l
-                h = self.es[l] * self.cells.hb[e]
+                h = within(self.es[l] * self.cells.hb[e], 0.0, LARGEST_WEIGHT)
                 if self.setting.dual:
                     theta[e] += row.z[j] * self.slopes[l]
                     goal = (self.setting.start * unit if j < free_from else 0.0) - h * theta[e]

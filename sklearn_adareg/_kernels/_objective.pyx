@@ -4,8 +4,8 @@
 A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have
 no unit, steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope,
 and is divided by ρ likewise; the margin has no unit, so curvatures are divided by their running mean and steps multiplied by ρ
-over that mean. The margin is kept within ±15 of the offset there, and a residual that is rounding is 0: the first row, whose target is
-the offset, is exact in every unit of y.
+over that mean. The margin is kept within ±15 of the offset there, and a residual that is rounding is 0: the first row, whose target
+is the offset, is exact in every unit of y.
 """
 from libc.math cimport fabs, fmax, fmin
 

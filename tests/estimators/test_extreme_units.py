@@ -190,6 +190,15 @@ def test_a_penalty_on_a_column_of_tiny_values(ratio):
         assert_finite(learnt("squared_error", X, score, "adagrad", structure, **params))
 
 
+def test_a_penalty_with_a_step_size_that_overflows():
+    """The first residual is 0, and 0 times an infinite step size was not a number."""
+    X, score = rows(0)
+    model = AdaRegRegressor("adagrad", "diag", eta=1e200, epsilon=1e-300, alpha=0.01)
+    with pytest.raises(ValueError, match="Stopped at row 1: the step is too large"):
+        model.partial_fit(X, score)
+    assert_finite(model)
+
+
 @pytest.mark.parametrize("domain", [L1Ball, Simplex])
 def test_projections_of_points_far_outside_in_norms_of_any_spread(domain):
     rng = np.random.default_rng(0)

@@ -317,6 +317,27 @@ def test_an_exception_in_any_call_of_psi_leaves_no_trace_in_running_units(
             assert_same(model, twin)
 
 
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("scaling", [None, "online"])
+def test_an_exception_in_psi_leaves_no_trace_where_a_projection_moves_every_coordinate(
+    update, scaling
+):
+    """Dense rows with zeros of many lanes were taken as sparse, and the projection asked ψ once more, too late."""
+    X, _ = rows(4, n=30, d=12, zeros=0.8)
+    y = np.arange(30) % 6
+    params = {"scaling": scaling, "domain": "l2", "radius": 0.3, "update": update}
+    for calls in (0, 1, 5, 29):
+        model, twin = (AdaRegClassifier(Counting(), "diag", **params) for _ in range(2))
+        for each in (model, twin):
+            each.partial_fit(X, y, classes=np.arange(6))
+        Counting.calls_left = calls
+        with pytest.raises(LookupError, match="no such step"):
+            model.partial_fit(X, y)
+        if model.t_ > 30:
+            twin.partial_fit(X[: model.t_ - 30], y[: model.t_ - 30])
+        assert_same(model, twin)
+
+
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_what_psi_answers_is_checked(structure, answer):
