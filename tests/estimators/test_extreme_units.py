@@ -152,6 +152,13 @@ def test_weights_of_very_different_sizes(loss, structure, weights):
         assert_finite(model)
 
 
+def test_a_validation_loss_may_overflow_without_a_warning():
+    X, score = rows(0, n=20)
+    model = AdaRegRegressor("adagrad", early_stopping=True, random_state=0, tol=None, max_iter=2)
+    heavy = np.full(20, 1e308)
+    assert_finite(model.fit(X, score, X_val=X, y_val=score * 1e5, sample_weight_val=heavy))
+
+
 # --- domains --------------------------------------------------------------------------------------
 
 
