@@ -78,7 +78,7 @@ def check_pairs(params):
         raise ValueError(
             f"domain={name!r} needs a radius, and radius is None; pass the size of the set, e.g. radius=1.0."
         )
-    if domain.has_radius and not 1 / LARGEST_RADIUS <= params["radius"] <= LARGEST_RADIUS:
+    if domain.has_radius and not 1 / LARGEST_RADIUS <= float(params["radius"]) <= LARGEST_RADIUS:
         raise ValueError(
             f"radius={shown(params['radius'])} is outside of {1 / LARGEST_RADIUS:.0e} to {LARGEST_RADIUS:.0e}; scale the features "
             "so that the weights have another size."

@@ -233,6 +233,10 @@ def test_theory_refuses_rows_whose_norm_overflows_without_a_warning():
         model.partial_fit(X * 1e200, score)
 
 
-def test_tol_may_be_of_single_precision():
+def test_parameters_may_be_of_single_precision():
     X, score = rows(0)
-    AdaRegRegressor(tol=np.float32(1e-3)).fit(X, score * 1e100)
+    half = np.float32(0.5)
+    AdaRegRegressor(tol=half, domain="l2", radius=half).fit(X, score * 1e100)
+    model = AdaRegRegressor(eta=1e200).partial_fit(X[:1], score[:1])
+    with pytest.raises(ValueError, match="eta was 1e\\+200 when this model began and is 0.5 now"):
+        model.set_params(eta=half).partial_fit(X, score)
