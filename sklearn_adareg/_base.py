@@ -243,7 +243,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """A running state goes on only with the parameters that it was built from."""
         for name, before in self._begun_with.items():
             now = getattr(self, name)
-            if now is not before and now != before:
+            with np.errstate(over="ignore"):  # numbers of NumPy's smaller types
+                changed = now is not before and now != before
+            if changed:
                 raise ValueError(
                     f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
                     f"change it; set {name} back, or call fit (warm_start=False) to start anew."

@@ -2,12 +2,12 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from . import _workers
 from ._checks import check_rows
 from ._guard import guard_of
+from ._margins import margins
 from ._state import Publication
 
 
@@ -141,7 +141,7 @@ class FittedLinearModel:
 
     def _margins_of(self, X, coef, intercept):
         coef = coef if sparse.issparse(coef) else np.atleast_2d(coef)
-        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+        return margins(X, coef, intercept)
 
 
 def _dense(coef):

@@ -18,6 +18,7 @@ from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX
 
 LARGEST = sys.float_info.max
+LARGEST_RADIUS = 1e60  # and its inverse the smallest, so that powers of it are finite
 
 
 class Registered(StrOptions):
@@ -76,6 +77,11 @@ def check_pairs(params):
     if domain.has_radius and params["radius"] is None:
         raise ValueError(
             f"domain={name!r} needs a radius, and radius is None; pass the size of the set, e.g. radius=1.0."
+        )
+    if domain.has_radius and not 1 / LARGEST_RADIUS <= float(params["radius"]) <= LARGEST_RADIUS:
+        raise ValueError(
+            f"radius={shown(params['radius'])} is outside of {1 / LARGEST_RADIUS:.0e} to {LARGEST_RADIUS:.0e}; scale the features "
+            "so that the weights have another size."
         )
     if alpha > 0 and not domain.joint_prox:
         others = _registry.names(_registry.DOMAINS, lambda entry: entry.joint_prox)

@@ -10,9 +10,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.extmath import safe_sparse_dot
 
-from . import _recipe, _registry
+from . import _margins, _recipe, _registry
 from ._kernels import _rounds
 from ._kernels._structures import Structure
 from ._rows import make_rows
@@ -72,7 +71,7 @@ def published(state):
 def mean_loss(state, X, targets, weights):
     """The weighted mean loss of the fitted model on rows that it does not learn from."""
     coef, intercept = published(state)
-    margins = np.ascontiguousarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    margins = np.ascontiguousarray(_margins.margins(X, coef, intercept))
     units = _residual_units(state)
     if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
         margins, targets = (margins - targets) / units, np.zeros_like(targets)

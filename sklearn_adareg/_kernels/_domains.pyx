@@ -14,7 +14,7 @@ measured: above ``GOOD_RESIDUAL`` of that scale a larger ridge is tried, and the
 
 This module has the interface and the sets that are intervals in every coordinate. The others: ``_l2_ball``, ``_simplex``.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite
+from libc.math cimport INFINITY, fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from ._bound_constrained cimport ActiveSet
@@ -230,6 +230,6 @@ cdef void shrink_into(Domain domain, double* c, double limit) noexcept nogil:
         total = domain.gauge(c, domain.d, 1)
         if not total > limit:
             return
-        factor = 1 - fmax(total / limit - 1, (1 << attempt) * ROUNDING)
+        factor = fmin(limit / total, 1 - (1 << attempt) * ROUNDING)
         for i in range(domain.d):
             c[i] *= factor

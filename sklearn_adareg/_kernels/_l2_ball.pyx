@@ -82,6 +82,8 @@ cdef class L2Ball(Domain):
                 shrunk = u[i] / (1 + mu * h[i])
                 squares += shrunk * shrunk
                 bend += shrunk * shrunk * h[i] / (1 + mu * h[i])
+            if not bend > 0:
+                break
             norm = sqrt(squares)
             step = (norm / self.radius - 1) * squares / bend
             mu += step

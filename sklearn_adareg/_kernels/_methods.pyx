@@ -13,6 +13,8 @@ from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np
 
+LARGEST = np.finfo(np.float64).max
+
 
 cdef class Method:
     """A structure and the loss that its lanes see, bound to the arrays of one state."""
@@ -70,13 +72,19 @@ cdef class Method:
         return self.with_offsets(self.structure.average() if averaging else self.structure.last_iterate())
 
     def with_offsets(self, weights):
-        """Weights in raw units, with the offset in the intercept."""
-        weights = self.structure.in_raw_units(weights)
-        if not self.structure.unconstrained:             # an average of points from before units grew may be outside the simplex
-            for own in weights:
-                own[:self.setting.d] = self.structure.domain.confine(own[:self.setting.d])
-        if self.setting.shifted:
-            weights[:, self.setting.d] += self.arrays["offset"]
+        """Weights in raw units and in the domain, with the offset in the intercept.
+
+        The largest double stands for what is beyond it. An average of points of the domain in earlier units may lie outside.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        with np.errstate(over="ignore"):
+            weights = self.structure.in_raw_units(weights)
+            if self.setting.shifted:
+                weights[:, d] += self.arrays["offset"]
+        weights = np.clip(weights, -LARGEST, LARGEST)
+        if not self.structure.unconstrained:
+            for lane in weights:
+                lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:

@@ -89,8 +89,16 @@ def write_pickles():
         file.write_bytes(pickle.dumps(content, protocol=5))
 
 
+def on_the_simplex(model, X, seen):
+    """Averages of version 0.1 lay off the simplex where units had grown; they are published on it now."""
+    coef = seen["coef_"] * model.radius / seen["coef_"].sum()
+    return {**seen, "coef_": coef, "predict": X @ coef + seen["intercept_"]}
+
+
 def assert_looks_like(model, X, expected):
     found = outlook(model, X)
+    if model.domain == "simplex":
+        expected = on_the_simplex(model, X, expected)
     for name, value in expected.items():
         if value.dtype.kind in "fc":
             np.testing.assert_allclose(found[name], value, rtol=1e-9, atol=1e-12, err_msg=name)
