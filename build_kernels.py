@@ -6,6 +6,7 @@ there is something to compile. Cython runs first, in several processes; then the
 
 Options may come from ``[build_ext]`` of a configuration file, which the environment variable ``DIST_EXTRA_CONFIG`` can name:
 ``debug = 1`` keeps line numbers and leaves out most optimisation, ``cython_directives = linetrace=True`` adds directives.
+setuptools drops these options in an editable install; ``build_ext --inplace`` takes them.
 """
 
 import os

@@ -2,8 +2,9 @@
 
 from . import regret
 from ._classifier import AdaRegClassifier
+from ._core import AdaReg
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
 
 __version__ = "0.1.0"
-__all__ = ["AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"]
+__all__ = ["AdaReg", "AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"]

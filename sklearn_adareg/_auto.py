@@ -1,8 +1,8 @@
 """The value "auto" resolved, and with it the recipe of a model.
 
-Where nothing but the loss is asked for, "auto" learns the step size: Newton steps in a structure that has them, a stack of step
-sizes in one that has that. With a domain, a penalty, dual averaging or raw features it is one step size that does well over
-many data sets.
+"auto" learns the step size: Newton steps in a structure that has them, also with an L2 penalty or a domain that contains 0; a stack
+of step sizes in one that has that, without domain and penalty. Elsewhere, and with dual averaging or raw features, it is one
+step size that does well over many data sets.
 """
 
 from dataclasses import replace
@@ -17,6 +17,7 @@ MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decide
 MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
+COMMITTEE = {**NEWTON, "epsilon": (0.5, 8.0)}  # the larger one for few rows, which overfit
 STACK = {"epsilon": 1.0, "average": 1.0}
 
 
@@ -51,14 +52,17 @@ def resolve_names(params, d):
     return potential, structure
 
 
-def choose_method(params, potential, structure):
-    """The method: "newton" or "stack" where "auto" may learn the step size and the pieces have it, else "algorithm1"."""
-    plain = params["domain"] is None and not params["alpha"]
-    learns = params["eta"] == "auto" and params["scaling"] == "online" and plain
+def choose_method(params, potential, structure, joint):
+    """The method by which "auto" learns the step size where the pieces have one, else "algorithm1".
+
+    Newton steps with two priors make a committee, unless epsilon is given or the lanes learn jointly, where it gains nothing.
+    """
+    learns = params["eta"] == "auto" and params["scaling"] == "online"
     if learns and not _registry.UPDATES[params["update"]].dual:
-        if structure.newton and potential.newton:
-            return "newton"
-        if structure.stack and potential.rates:
+        domain = _registry.DOMAINS[params["domain"]]
+        if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
+            return "newton" if joint or params["epsilon"] != "auto" else "committee"
+        if structure.stack and potential.rates and params["domain"] is None and not params["alpha"]:
             return "stack"
     return "algorithm1"
 
@@ -85,7 +89,9 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     _rules.check_width(d)
     potential, structure = resolve_names(params, d)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
-    method = choose_method(params, entry, _registry.STRUCTURES[structure])
+    method = choose_method(
+        params, entry, _registry.STRUCTURES[structure], shape.joint and shape.lanes > 1
+    )
     online, intercept = params["scaling"] == "online", bool(params["fit_intercept"])
     recipe = Recipe(
         method=method,
@@ -104,7 +110,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         sparse=is_sparse,
         refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,
         start=_registry.DOMAINS[params["domain"]].start(params["radius"], d),
-        scaled=online and method != "newton",  # Newton steps have units of their own
+        scaled=online
+        and not _registry.METHODS[method].newton,  # Newton steps have units of their own
         relative=online and loss.degree > 0,
         counted=online and loss.link.logarithmic,
         shifted=online and intercept and loss.starts_at_target,
@@ -124,6 +131,7 @@ def _steps(params, potential, structure, method):
     auto = {
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "newton": NEWTON,
+        "committee": COMMITTEE,
         "stack": {**STACK, "eta": tuple(potential.rates)},
     }[method]
     steps = {name: auto[name] if isinstance(params[name], str) else params[name] for name in auto}

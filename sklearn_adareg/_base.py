@@ -3,9 +3,11 @@
 validate → rows → ``run_rounds`` without the GIL → totals → raise in a sentence, or make the new state the model.
 """
 
+import time
 import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
+from copy import copy
 from functools import partial
 from operator import attrgetter, is_
 
@@ -18,8 +20,10 @@ from . import _auto, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
 from ._fitted import FittedLinearModel
+from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._potentials import SpectralPotential
 from ._reporting import ProgressiveReport
 from ._saved import check_state
 from ._state import State
@@ -32,19 +36,11 @@ from ._weights import (
     times_class_weights,
 )
 
-SEGMENT = 1 << 18  # rounds between two looks at the keyboard
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
 }  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
-REASONS = {
-    _rounds.LOSS_OVERFLOW: "the loss is not finite",
-    _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
-    _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
-    _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
-    _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
-}
 
 
 class StoppedRound(ValueError):
@@ -100,7 +96,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val=None, y_val=None, sample_weight_val=None):
         """Up to ``max_iter`` passes; the new state replaces the old one if all went well."""
         given = (X, y, sample_weight)
-        with self._features_restored_on_failure():
+        with guard_of(self).calls, self._features_restored_on_failure():
             earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
             X, y, weights = self._validate(
                 X, y, sample_weight, reset=earlier is None, finite=not self._rounds_check_rows()
@@ -150,6 +146,16 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             listeners.fit_ends(lambda: fitted(self._state))
         return self
 
+    def _first_state(self, X, y, sample_weight):
+        """A new state, and what its first pass over these rows takes."""
+        X, y, weights = self._validate(X, y, sample_weight, reset=True)
+        check_some_weight(weights, "sample_weight")
+        classes = self._find_classes(y, weights)
+        targets = self._encode(y, classes, weights)
+        state = self._new_state(X, y, targets, weights, classes)
+        weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=False)
+        return state, X, targets, weights, order
+
     def _begin(self, X, y, sample_weight, classes=None):
         """The first rows of a stream, and the state that they make."""
         if self.early_stopping:
@@ -159,7 +165,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 UserWarning,
                 stacklevel=5,
             )
-        with self._features_restored_on_failure():
+        with guard_of(self).calls, self._features_restored_on_failure():
+            if self.__sklearn_is_fitted__():  # by another thread, while this one waited
+                return self._go_on(X, y, sample_weight)
             X, y, weights = self._validate(X, y, sample_weight, reset=True)
             targets = self._encode(y, classes, weights)
             state = self._new_state(X, y, targets, weights, classes)
@@ -177,13 +185,14 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _go_on(self, X, y, sample_weight):
         """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
-        state = self._state
-        self._check_parameters()
-        X, y, weights = self._validate(X, y, sample_weight, reset=False)
-        targets = self._encode(y, state.classes, weights)
-        self._check_unchanged(X, y, targets, weights, state)
-        weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
-        return self._learn(state, X, order, targets, weights)
+        with guard_of(self).calls:
+            state = self._state
+            self._check_parameters()
+            X, y, weights = self._validate(X, y, sample_weight, reset=False)
+            targets = self._encode(y, state.classes, weights)
+            self._check_unchanged(X, y, targets, weights, state)
+            weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
+            return self._learn(state, X, order, targets, weights)
 
     def _learn(self, state, X, order, targets, weights):
         if len(order):
@@ -219,6 +228,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         now = self._parameter_values()
         accepted = getattr(self, "_accepted", ())
         if len(accepted) == len(now) and all(map(is_, now, accepted)):
+            if isinstance(self.potential, SpectralPotential):
+                self._check_lasting()  # its own parameters may have been set
             return
         self._check_lasting()
         self._validate_params()
@@ -236,7 +247,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """A running state goes on only with the parameters that it was built from."""
         for name, before in self._begun_with.items():
             now = getattr(self, name)
-            if not same_value(now, before):
+            with np.errstate(over="ignore"):  # numbers of NumPy's smaller types
+                changed = not same_value(now, before)
+            if changed:
                 raise ValueError(
                     f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
                     f"change it; set {name} back, or call fit (warm_start=False) to start anew."
@@ -279,36 +292,31 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False):
         """One pass over ``order``; its weighted mean loss."""
         report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
+        segments, guard = _workers.Segments(state), guard_of(self)
         rows = _workers.rows_of(state, X)
-        learnt = 0
-        try:
-            for part in report.segments(order, SEGMENT):
+        start = 0
+        while start < len(order):
+            part = order[start : start + int(min(segments.length(), report.rounds_to_next_line()))]
+            begun = time.perf_counter()
+            guard.let_readers_pass()
+            with guard.state, guard.rounds:
                 outcome = _workers.play(
                     state, rows, part, targets, weights, first_sight, self.n_jobs
                 )
-                learnt += outcome.rounds
-                if first_sight:
-                    state.loss_total += outcome.loss
-                    state.weight_total += outcome.weight
-                if outcome.status == _rounds.STRAY_COLUMN:
-                    check_columns(X)
-                if outcome.status != _rounds.FINISHED:
-                    check_finite(self, X)
-                    self._raise(outcome, part[outcome.rounds])
-                report.add(outcome.loss, outcome.weight)
-        finally:
-            if first_sight:
-                state.count_classes(targets, order[:learnt])
+            segments.played(outcome.rounds, time.perf_counter() - begun)
+            start += outcome.rounds
+            if outcome.status == _rounds.STRAY_COLUMN:
+                check_columns(X)
+            if outcome.status != _rounds.FINISHED:
+                check_finite(self, X)
+                self._raise(outcome, part[outcome.rounds])
+            report.add(outcome.loss, outcome.weight)
         return report.close()
 
     def _raise(self, outcome, row):
         """Say why the rounds stopped, and at which row."""
-        if outcome.status == _rounds.POTENTIAL_FAILED:
-            error = outcome.structure.potential.error
-            if error is not None:
-                raise error
         raise StoppedRound(
-            f"Stopped at row {row}: {REASONS[outcome.status]}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
+            f"Stopped at row {row}: {outcome.reason()}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
             "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
@@ -321,7 +329,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             setattr(self, name, value)
 
     def _lasting(self):
-        return {name: getattr(self, name) for name in _rules.LASTING}
+        """Those parameters; a user's potential as it is now, since its own parameters may be set later."""
+        values = {name: getattr(self, name) for name in _rules.LASTING}
+        if isinstance(self.potential, SpectralPotential):
+            values["potential"] = copy(self.potential)
+        return values
 
     @contextmanager
     def _features_restored_on_failure(self):
@@ -338,9 +350,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             raise
 
     def __getstate__(self):
-        return {
-            name: value for name, value in super().__getstate__().items() if name != "_accepted"
-        }
+        with guard_of(self).calls:  # not in the middle of a call that learns
+            kept = super().__getstate__()
+        return {name: value for name, value in kept.items() if name not in ("_accepted", "_guard")}
 
     def __setstate__(self, kept):
         """Models of version 0.1 load too: their states do not know their loss, and a fitted attribute had another name."""

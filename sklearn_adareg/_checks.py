@@ -55,7 +55,8 @@ def check_finite(estimator, X):
         with np.errstate(over="ignore", invalid="ignore"):
             sound = np.isfinite(values.sum())
     if not sound:
-        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+        with np.errstate(over="ignore", invalid="ignore"):
+            assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
 
 
 def check_columns(X):
@@ -98,7 +99,8 @@ def check_rows(estimator, X):
     if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
     else:
-        X = validate_data(estimator, X, reset=False, **CONVERSION)
+        with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
+            X = validate_data(estimator, X, reset=False, **CONVERSION)
     check_columns(X)
     return X
 
@@ -120,17 +122,18 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
             check_finite(estimator, X)
             check_columns(X)
         return X, y
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        reset=reset,
-        order="C",
-        multi_output=True,
-        y_numeric=numeric,
-        ensure_all_finite=finite,
-        **CONVERSION,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            order="C",
+            multi_output=True,
+            y_numeric=numeric,
+            ensure_all_finite=finite,
+            **CONVERSION,
+        )
     check_row_lengths(X)
     if finite:
         check_columns(X)

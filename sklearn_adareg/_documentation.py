@@ -53,13 +53,15 @@ COMMON = {
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
-    Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"``, no domain, no penalty and mirror descent, the step size is
-    learnt: the full structure with the potential ``"ons"`` takes Newton steps, the diagonal and isotropic structures combine
-    two step sizes (a stack); ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
+    Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
+    with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, also with an L2 penalty or a domain
+    other than the simplex; the diagonal and isotropic structures combine two step sizes (a stack) where there is neither.
+    ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
     ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
-    The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.""",
+    The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter. Where ``eta="auto"`` takes
+    Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side, and the progressive losses decide between them.""",
     "refresh": """refresh : float, default=0.5
     :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
     block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
@@ -132,10 +134,12 @@ validation_score_curve_ : list of float
     The same list, under its name in version 0.1.
 progressive_loss_ : float
     Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
-    needs no held-out rows.
+    needs no held-out rows. With ``method_="committee"`` or ``"stack"`` these predictions are those of the model that would have
+    been published before the row, otherwise those of the iterates.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
-    ``"newton"`` (Newton steps) or ``"stack"`` (several step sizes combined).
+    ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive
+    losses) or ``"stack"`` (several step sizes combined).
 potential_, structure_, eta_, epsilon_, average_ : object
     The values in use, after "auto" and "theory" were resolved."""
 

@@ -2,11 +2,13 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 
 from . import _workers
 from ._checks import check_rows
+from ._guard import guard_of
+from ._margins import margins
+from ._state import Publication
 
 
 class FittedLinearModel:
@@ -23,21 +25,32 @@ class FittedLinearModel:
         return self._state
 
     def _publish(self):
+        """The model of the last finished round or, while rounds are played, the one that was last shown."""
         state = self._fitted_state()
-        if state.publication is None:
+        shown = state.publication
+        if shown is not None and shown.rounds == state.rounds:
+            return shown
+        guard = guard_of(self)
+        if shown is not None and guard.rounds.locked():
+            return shown
+
+        def compute():
             coef, intercept = _workers.published(state)
-            state.publication = [coef if state.recipe.rows_of_coef else coef[0], intercept]
-        return state.publication
+            coef = coef if state.recipe.rows_of_coef else coef[0]
+            state.publication = Publication(state.rounds, coef, intercept)
+            return state.publication
+
+        return guard.read(compute)
 
     @property
     def coef_(self):
         """Weights of the features."""
-        return self._publish()[0]
+        return self._publish().coef
 
     @property
     def intercept_(self):
         """The constants in the decision function."""
-        return self._publish()[1]
+        return self._publish().intercept
 
     @property
     def t_(self):
@@ -47,8 +60,8 @@ class FittedLinearModel:
     @property
     def progressive_loss_(self):
         """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
-        state = self._fitted_state()
-        return state.loss_total / state.weight_total if state.weight_total else float("nan")
+        loss, weight = self._fitted_state().totals.tolist()
+        return loss / weight if weight else float("nan")
 
     @property
     def potential_(self):
@@ -57,7 +70,7 @@ class FittedLinearModel:
 
     @property
     def method_(self):
-        """What runs: "algorithm1", or where "auto" learns the step size "newton" (Newton steps) or "stack"."""
+        """What runs: "algorithm1", or where "auto" learns the step size "newton", "committee" or "stack"."""
         return self._fitted_state().recipe.method
 
     @property
@@ -101,8 +114,9 @@ class FittedLinearModel:
             The fitted estimator.
         """
         check_is_fitted(self)
-        published = self._publish()
-        published[0] = _sparse_container()(np.atleast_2d(_dense(published[0])))
+        shown = self._publish()
+        coef = _sparse_container()(np.atleast_2d(_dense(shown.coef)))
+        self._state.publication = shown._replace(coef=coef)
         return self
 
     def densify(self):
@@ -122,11 +136,12 @@ class FittedLinearModel:
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         X = check_rows(self, X)
-        return self._margins_of(X, *self._publish())
+        shown = self._publish()
+        return self._margins_of(X, shown.coef, shown.intercept)
 
     def _margins_of(self, X, coef, intercept):
         coef = coef if sparse.issparse(coef) else np.atleast_2d(coef)
-        return safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+        return margins(X, coef, intercept)
 
 
 def _dense(coef):

@@ -76,7 +76,12 @@ def _score(estimator, held_out):
     """A function that scores a state on the held-out rows; larger is better."""
     if estimator.scoring == "loss":
         targets = estimator._encode(held_out.y, held_out.classes, np.empty(0))
-        return lambda state: -_workers.mean_loss(state, held_out.X, targets, held_out.weights)
+
+        def negative_loss(state):
+            with np.errstate(over="ignore", invalid="ignore"):  # a loss may be infinite
+                return -_workers.mean_loss(state, held_out.X, targets, held_out.weights)
+
+        return negative_loss
     scorer = check_scoring(estimator, estimator.scoring)
     keywords = {"sample_weight": held_out.weights} if len(held_out.weights) else {}
     names = getattr(estimator, "feature_names_in_", None)

@@ -70,6 +70,7 @@ class Potential:
     inverse: bool = (
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
+    time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
     # what eta="auto" does
@@ -147,3 +148,13 @@ class Update:
 
     dual: bool = False  # the first point and the sum of all gradients, not the last point and the last gradient
     formula: str = ""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a row becomes a loss and a step."""
+
+    kernel: Callable
+    newton: bool = False  # the structure takes Newton steps, in units of their own
+    several: str = ""  # the recipe's field with a value for each of the lanes that are combined
+    prefix: str = ""  # of the arrays with the units of what predicts

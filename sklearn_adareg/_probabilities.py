@@ -3,18 +3,20 @@
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+FARTHEST = np.finfo(np.float64).max / 4
+
 
 def logistic(margins):
     """Logistic for two classes, softmax for more."""
     if margins.shape[1] > 1:
-        return softmax(margins, axis=1)
+        return softmax(_apart(margins), axis=1)
     return np.column_stack([expit(-margins[:, 0]), expit(margins[:, 0])])
 
 
 def log_logistic(margins):
     """Logarithms of ``logistic``, exact where the probabilities round to 0 or 1."""
     if margins.shape[1] > 1:
-        return log_softmax(margins, axis=1)
+        return log_softmax(_apart(margins), axis=1)
     return np.column_stack([log_expit(-margins[:, 0]), log_expit(margins[:, 0])])
 
 
@@ -31,3 +33,8 @@ def log_clipped(margins):
     """Logarithms of ``clipped``; −inf for 0."""
     with np.errstate(divide="ignore"):
         return np.log(clipped(margins))
+
+
+def _apart(margins):
+    """Margins whose differences can be represented."""
+    return np.clip(margins, -FARTHEST, FARTHEST)

@@ -29,7 +29,7 @@ class ModelShape(NamedTuple):
 class Recipe:
     """The resolved parameters of a model."""
 
-    method: str  # "algorithm1"; "newton": Newton steps; "stack": several step sizes side by side
+    method: str  # a name of the registry's METHODS
     potential: object  # a name or a SpectralPotential
     potential_parameters: dict = field(default_factory=dict)
     structure: str
@@ -48,7 +48,7 @@ class Recipe:
     # steps
     update: str
     eta: object  # a number, or a tuple of them in a stack
-    epsilon: float
+    epsilon: object  # a number, or a tuple of them in a committee
     average: object
     refresh: float
     start: float = 0.0  # each coefficient of x_1
@@ -79,8 +79,9 @@ class Recipe:
 
     @property
     def rates(self):
-        """How many step sizes learn side by side."""
-        return len(self.eta) if self.method == "stack" else 1
+        """How many step sizes, or members of a committee, learn side by side."""
+        several = _registry.METHODS[self.method].several
+        return len(getattr(self, several)) if several else 1
 
     @property
     def block_sizes(self):
@@ -107,7 +108,7 @@ def setting(recipe, lanes):
 
 def method_class(recipe):
     """The compiled class of the method."""
-    return _registry.METHODS[recipe.method]
+    return _registry.METHODS[recipe.method].kernel
 
 
 def allocate(recipe, lanes):

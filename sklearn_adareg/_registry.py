@@ -10,6 +10,7 @@ from . import _probabilities, _spectra
 from ._kernels import (
     _block_ons,
     _block_spectral,
+    _committee,
     _diag,
     _domains,
     _full_ons,
@@ -23,7 +24,7 @@ from ._kernels import (
     _spectral,
     _stack,
 )
-from ._pieces import LOG, Domain, Loss, Potential, Probabilities, Structure, Update
+from ._pieces import LOG, Domain, Loss, Method, Potential, Probabilities, Structure, Update
 from ._potentials import SpectralPotential
 
 LINEAR_PARTS = "has linear parts and is not exp-concave"
@@ -87,6 +88,8 @@ REGRESSION_LOSSES = {
         summary="models counts, and ``predict`` gives their mean",
     ),
 }
+
+CORE_LOSSES = {"linear": Loss(_losses.Linear)}  # of AdaReg, whose callers have their own losses
 
 
 def _adagrad_full(problem):
@@ -158,7 +161,7 @@ POTENTIALS = {
 
 
 def _full_kernel(recipe):
-    if recipe.method == "newton":
+    if METHODS[recipe.method].newton:
         return _newton.Newton
     return _full_ons.FullONS if potential(recipe.potential).inverse else _spectral.FullSpectral
 
@@ -225,9 +228,10 @@ STRUCTURES = {
     ),
 }
 METHODS = {
-    "algorithm1": _methods.Method,
-    "newton": _methods.Method,  # of the full structure's Newton kernel
-    "stack": _stack.Stack,
+    "algorithm1": Method(_methods.Method),
+    "newton": Method(_methods.Method, newton=True),
+    "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {
@@ -275,8 +279,11 @@ UPDATES = {
 
 
 def loss(name):
-    """The entry of a loss of either task."""
-    return CLASSIFICATION_LOSSES[name] if name in CLASSIFICATION_LOSSES else REGRESSION_LOSSES[name]
+    """The entry of a loss, of whatever task."""
+    for table in (CLASSIFICATION_LOSSES, REGRESSION_LOSSES):
+        if name in table:
+            return table[name]
+    return CORE_LOSSES[name]
 
 
 def potential(given):
@@ -284,8 +291,10 @@ def potential(given):
     if not isinstance(given, SpectralPotential):
         return POTENTIALS[given]
     return Potential(
-        lambda: _potentials.Callback(given.psi),
-        operator_antitone=given.operator_antitone,
+        lambda: _potentials.Callback(given.psi, given.time_varying),
+        # a decomposition is certified to serve on for one ψ, not for the next
+        operator_antitone=given.operator_antitone and not given.time_varying,
+        time_varying=given.time_varying,
         has_own_step_size=True,
         in_python=True,
         auto=(1.0, 1.0),

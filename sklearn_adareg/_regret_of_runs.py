@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _registry
+from ._potentials import takes_t
 from ._spectra import eigenvalues
 
 
@@ -37,7 +38,7 @@ def linear_regret(x, g, x_star):
     return float(np.sum(g * (x - np.asarray(x_star, dtype=float))))
 
 
-def potential_value(H, potential, *, eta=None, p=2.0):
+def potential_value(H, potential, *, eta=None, p=2.0, t=1):
     r"""Value :math:`\Phi(H) = -\mathrm{tr}\,\phi(H)` of a spectral potential.
 
     - ``adagrad``: :math:`\eta^2\, \mathrm{tr}\, H^{-1}`
@@ -52,11 +53,14 @@ def potential_value(H, potential, *, eta=None, p=2.0):
         A positive definite matrix, or the diagonal of a diagonal one.
     potential : {"adagrad", "pnorm", "ons"} or object
         An object has a method ``value(h)``, which takes the D eigenvalues of H and returns
-        :math:`-\sum_i \phi(h_i)`; eta and p are then its own affair.
+        :math:`-\sum_i \phi(h_i)`; eta and p are then its own affair. One that varies with time
+        has the method ``value(h, t)``.
     eta : float, default=None
         The step size; needed by the named potentials.
     p : float, default=2.0
         The exponent of ``pnorm``.
+    t : int, default=1
+        The round, for a potential that varies with time.
 
     Returns
     -------
@@ -70,7 +74,8 @@ def potential_value(H, potential, *, eta=None, p=2.0):
     """
     h = eigenvalues(H)
     if not isinstance(potential, str):
-        return float(potential.value(h))
+        varies = takes_t(type(potential).value)
+        return float(potential.value(h, t=t) if varies else potential.value(h))
     known = {name: entry.value for name, entry in _registry.POTENTIALS.items() if entry.value}
     if potential not in known:
         raise ValueError(
@@ -90,8 +95,10 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
         + \tfrac12 \sum_{t=1}^T \Delta_t(x^*), \qquad
         \Delta_t(x^*) = \|x_t - x^*\|^2_{H_t^{-1}} - \|x_{t+1} - x^*\|^2_{H_t^{-1}}
 
-    It holds for every structure, every convex domain and every sequence of convex losses. Costs
-    O(TD³) for matrices, O(TD) for diagonals and scalars.
+    It holds for every structure, every convex domain and every sequence of convex losses. For a
+    potential that varies with time (see :class:`~sklearn_adareg.SpectralPotential`), the bracket is
+    :math:`G_T \bullet H_T + \Phi_T(H_T) - \Phi_1(H_0) + \sum_{t=2}^T (\Phi_{t-1}(H_t) - \Phi_t(H_t))`.
+    Costs O(TD³) for matrices, O(TD) for diagonals and scalars.
 
     Parameters
     ----------
@@ -152,8 +159,9 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
     bracket = (
         epsilon * trace
         + _sum_of_squares(g, last)
-        + potential_value(H[-1], potential, eta=eta, p=p)
+        + potential_value(H[-1], potential, eta=eta, p=p, t=len(g))
         - potential_value(H0, potential, eta=eta, p=p)
+        + _changes(H, potential)
     )
     # ‖a‖² − ‖b‖² as (a − b)·(a + b): one solve, and nothing cancels far from x*.
     stability = np.sum((x[:-1] - x[1:]) * _solve(H, x[:-1] + x[1:] - 2 * x_star))
@@ -205,6 +213,16 @@ def dual_averaging_bound(x, g, H, x_star, *, H0):
     away = (x_star - x[0])[np.newaxis]
     distance = np.sum(away * _solve(H[-1:], away))
     return float(0.5 * distance + 0.5 * _sum_of_squares(g, before))
+
+
+def _changes(H, potential):
+    """Σ_{t≥2} Φ_{t−1}(H_t) − Φ_t(H_t); 0 for a potential that stays the same."""
+    if isinstance(potential, str) or not takes_t(type(potential).value):
+        return 0.0
+    return sum(
+        potential_value(H[t - 1], potential, t=t - 1) - potential_value(H[t - 1], potential, t=t)
+        for t in range(2, len(H) + 1)
+    )
 
 
 def _recorded_run(x, g, H, H0, x_star):

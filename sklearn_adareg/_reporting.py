@@ -16,21 +16,17 @@ class ProgressiveReport:
         self.loss = self.weight = 0.0
         if quiet:
             return
-        self.before = np.array([state.loss_total, state.weight_total]) if streaming else np.zeros(2)
+        self.before = state.totals.copy() if streaming else np.zeros(2)
         self.reported = np.array(state.reported) if streaming else np.zeros(2)
         if not streaming or state.rounds == 0:
             print(self.HEADER)
 
-    def segments(self, order, longest):
-        """Parts of ``order`` after each of which a line may be due, none longer than ``longest``."""
-        start = 0
-        while start < len(order):
-            length = longest
-            if not self.quiet:
-                played = self.state.rounds
-                length = min(longest, (1 << played.bit_length()) - played)
-            yield order[start : start + length]
-            start += length
+    def rounds_to_next_line(self):
+        """How many rounds may be played before a line is due."""
+        if self.quiet:
+            return np.inf
+        played = self.state.rounds
+        return (1 << played.bit_length()) - played
 
     def add(self, loss, weight):
         """Add the losses of a segment, and print a line when the number of rounds is a power of two."""

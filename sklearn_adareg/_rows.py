@@ -14,28 +14,29 @@ def make_rows(X, recipe):
     """Rows of X as the state's structure reads them.
 
     Where a structure's rounds are sparse, a penalty applies in the rounds in which a feature is not zero, and so does dual
-    averaging in running units where each coordinate has its own step size; zeros are dropped then. A user's potential with a
-    domain that moves the whole point is evaluated at all coordinates at once, so it gets dense rows.
+    averaging in running units where each coordinate has its own step size; zeros are dropped then. Otherwise dual averaging with
+    a potential that varies with time moves all coordinates in every round, and gets dense rows; so does a user's potential with a
+    domain that moves the whole point, since it is evaluated at all coordinates at once.
     """
     structure = _registry.STRUCTURES[recipe.structure]
+    potential = _registry.potential(recipe.potential)
+    projects_all = potential.in_python and not _registry.DOMAINS[recipe.domain].coordinatewise
     waits = structure.own_steps and recipe.scaled and recipe.dual
-    drop_zeros = waits or (bool(recipe.alpha) and structure.sparse_rounds)
+    drop_zeros = not projects_all and (waits or (bool(recipe.alpha) and structure.sparse_rounds))
+    moves_all = potential.time_varying and recipe.dual and not drop_zeros
+    as_dense = projects_all or moves_all
     if not sparse.issparse(X):
-        wide = structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
+        wide = not as_dense and structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
         return DenseRows(X, recipe.intercept, drop_zeros, drop_many=wide)
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    as_dense = (
-        _registry.potential(recipe.potential).in_python
-        and not _registry.DOMAINS[recipe.domain].coordinatewise
-    )
     return SparseRows(X, recipe.intercept, drop_zeros, as_dense)
 
 
 def largest_norm(X, order):
-    """The largest ℓ_order norm of a row."""
-    if not sparse.issparse(X):
-        return float(np.linalg.norm(X, ord=order, axis=1).max(initial=0.0))
-    return float(np.max(sparse.linalg.norm(X, ord=order, axis=1), initial=0.0))
+    """The largest ℓ_order norm of a row; infinite where it overflows."""
+    norm = sparse.linalg.norm if sparse.issparse(X) else np.linalg.norm
+    with np.errstate(over="ignore"):
+        return float(np.max(norm(X, ord=order, axis=1), initial=0.0))

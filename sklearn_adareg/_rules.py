@@ -18,6 +18,7 @@ from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX
 
 LARGEST = sys.float_info.max
+LARGEST_RADIUS = 1e60  # and its inverse the smallest, so that powers of it are finite
 
 
 class Registered(StrOptions):
@@ -80,6 +81,11 @@ def check_pairs(params):
     if domain.has_radius and params["radius"] is None:
         raise ValueError(
             f"domain={name!r} needs a radius, and radius is None; pass the size of the set, e.g. radius=1.0."
+        )
+    if domain.has_radius and not 1 / LARGEST_RADIUS <= float(params["radius"]) <= LARGEST_RADIUS:
+        raise ValueError(
+            f"radius={shown(params['radius'])} is outside of {1 / LARGEST_RADIUS:.0e} to {LARGEST_RADIUS:.0e}; scale the features "
+            "so that the weights have another size."
         )
     if alpha > 0 and not domain.joint_prox:
         others = _registry.names(_registry.DOMAINS, lambda entry: entry.joint_prox)
@@ -182,7 +188,8 @@ def check_memory(recipe):
     memory = _registry.STRUCTURES[recipe.structure].memory
     if memory is None:
         return
-    needed = sum(memory(recipe.lanes, size) for size in recipe.block_sizes)
+    lanes = recipe.lanes * recipe.rates
+    needed = sum(memory(lanes, size) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

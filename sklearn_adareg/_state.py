@@ -1,13 +1,14 @@
 """What lives between calls: the recipe and the arrays of the structures. The only thing that is pickled."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from . import _recipe
 from ._saved import UNREADABLE, DamagedState
-from ._upgrade import upgrade_arrays, upgrade_recipe
+from ._upgrade import upgrade_arrays, upgrade_recipe, upgrade_state
 
 FORMAT = 2  # 1: version 0.1, whose recipes had other names and no loss
 
@@ -52,6 +53,14 @@ class Block:
         vars(self).update(kept, recipe=recipe)
 
 
+class Publication(NamedTuple):
+    """The fitted model after so many rounds."""
+
+    rounds: int
+    coef: object  # an array, or a sparse matrix where the user asked for one
+    intercept: np.ndarray
+
+
 class State:
     """A model in the making.
 
@@ -68,10 +77,9 @@ class State:
         self.classes = classes
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
-        self.loss_total = 0.0  # weighted losses of rows at first sight
-        self.weight_total = 0.0
+        self.totals = np.zeros(2)  # weighted losses of rows at first sight, and their weights
         self.reported = (0.0, 0.0)  # those two when a stream's progress was last printed
-        self.publication = None  # the fitted model as last shown, while it is current
+        self.publication = None  # the fitted model as last shown
 
     @property
     def rounds(self):
@@ -84,37 +92,26 @@ class State:
         for block in self.blocks:
             block.recipe = _recipe.with_loss(block.recipe, loss, parameters, lanes_are_classes)
 
-    def count_classes(self, targets, rows):
-        """Count the classes of rows just learnt from, for weights that balance them in a stream."""
-        if self.classes is None:
-            return
-        own = targets[:, 0] if len(rows) == len(targets) else targets[rows, 0]
-        if len(self.classes) == 2:
-            upper = np.count_nonzero(own > 0)
-            counts = (len(own) - upper, upper)
-        else:
-            counts = np.bincount(class_numbers(own, self.classes), minlength=len(self.classes))
-        # not in place: the array may lie in a read-only memory map
-        self.class_counts = self.class_counts + counts
-
     def copy(self):
         """An independent state that goes on from here."""
         twin = object.__new__(State)
         vars(twin).update(vars(self))
         twin.publication = self._sparse_publication()
         twin.blocks = [block.copy() for block in self.blocks]
+        twin.totals = self.totals.copy()
         twin.class_counts = None if self.class_counts is None else self.class_counts.copy()
         return twin
 
     def _sparse_publication(self):
         """The published model where the user made it sparse; a dense one is computed again."""
-        return (
-            self.publication if self.publication and sparse.issparse(self.publication[0]) else None
-        )
+        shown = self.publication
+        return shown if shown is not None and sparse.issparse(shown.coef) else None
 
     def __getstate__(self):
+        sparse_publication = self._sparse_publication()
         kept = {**vars(self), "recipe": _recipe.to_plain(self.recipe)}
-        return {"format": FORMAT, **kept, "publication": self._sparse_publication()}
+        kept["publication"] = None if sparse_publication is None else tuple(sparse_publication)
+        return {"format": FORMAT, **kept}
 
     def __setstate__(self, kept):
         kept = dict(kept)
@@ -127,10 +124,21 @@ class State:
                 "cannot read; upgrade sklearn_adareg."
             )
         try:
-            recipe = _recipe.from_plain(upgrade_recipe(kept["recipe"]))
+            if found == 1:
+                kept = upgrade_state(kept)
+            recipe = _recipe.from_plain(kept["recipe"])
+            shown = kept["publication"]
+            kept["publication"] = None if shown is None else Publication(*shown)
         except UNREADABLE as error:
             raise DamagedState("its recipe is incomplete") from error
         vars(self).update(kept, recipe=recipe)
+        self._make_writeable()
+
+    def _make_writeable(self):
+        """Copy the small arrays of a memory-mapped pickle, which are read-only."""
+        self.totals = np.array(self.totals, dtype=np.float64)
+        if self.class_counts is not None:
+            self.class_counts = np.array(self.class_counts, dtype=np.float64)
 
 
 def class_numbers(encoded, classes):

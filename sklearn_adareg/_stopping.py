@@ -16,7 +16,8 @@ class Watch:
     """
 
     def __init__(self, estimator, passes, score):
-        self.tol, self.patience = estimator.tol, estimator.n_iter_no_change
+        self.tol = None if estimator.tol is None else float(estimator.tol)
+        self.patience = estimator.n_iter_no_change
         self.max_iter = passes
         self.chosen = estimator.max_iter is None and passes < MOST_PASSES
         self.score = score  # None: the training loss decides

@@ -24,6 +24,16 @@ def upgrade_recipe(kept):
     }
 
 
+def upgrade_state(kept):
+    """What a state of version 0.1 kept beside its blocks."""
+    kept = {**kept, "recipe": upgrade_recipe(kept["recipe"])}
+    kept["totals"] = np.array([kept.pop("loss_total"), kept.pop("weight_total")])
+    if kept["publication"] is not None:  # a sparse coef_, and the intercept
+        rounds = int(kept["blocks"][0].arrays["clock"][0])
+        kept["publication"] = (rounds, *kept["publication"])
+    return kept
+
+
 def upgrade_arrays(arrays, lanes, rates):
     """Arrays of version 0.1: residuals of a stack's combined margins lay behind those of the lanes, and columns in rows."""
     arrays = dict(arrays)
@@ -37,4 +47,6 @@ def upgrade_arrays(arrays, lanes, rates):
         arrays["columns"] = np.zeros((len(columns), RECORD))
         arrays["columns"][:, :COLUMNS] = columns
         arrays["columns"][:, COLUMNS] = columns[:, 0] > 0  # values were not scaled: factor 1
+        entered = columns[:, COLUMNS - 1] > 0  # those that have a ridge, in any order
+        arrays["columns"][entered, COLUMNS + 1] = np.arange(1, 1 + np.count_nonzero(entered))
     return arrays

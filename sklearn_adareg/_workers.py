@@ -4,18 +4,31 @@ A worker is what a thread needs beside the state: the compiled method bound to a
 Workers are made when they are first needed and belong to no state, so they are neither copied nor pickled.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.utils.extmath import safe_sparse_dot
+from joblib import effective_n_jobs
 
-from . import _recipe
+from . import _margins, _recipe, _registry
 from ._kernels import _rounds
+from ._kernels._structures import Structure
 from ._rows import make_rows
 
+SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
+SLOWEST = 1e-8  # seconds per number that a round may read or write
 _methods = WeakKeyDictionary()  # block → compiled method
+_paces = WeakKeyDictionary()  # first block of a state → seconds per round
+
+
+REASONS = {
+    _rounds.LOSS_OVERFLOW: "the loss is not finite",
+    _rounds.GRADIENT_OVERFLOW: "the gradient is too large for its square to be represented",
+    _rounds.STEP_OVERFLOW: "the step is too large, and a weight would not be finite",
+    _rounds.POTENTIAL_FAILED: "the eigendecomposition did not converge",
+    _rounds.PROJECTION_FAILED: "the projection onto the domain did not converge",
+}
 
 
 class Outcome(NamedTuple):
@@ -25,7 +38,14 @@ class Outcome(NamedTuple):
     weight: float  # total
     rounds: int  # played
     status: int
-    structure: object  # that failed, if one did
+    structure: Structure | None  # that failed, if one did
+
+    def reason(self):
+        """Why the rounds ended, in a clause; what a user's potential raised is raised."""
+        error = None if self.structure is None else self.structure.potential.error
+        if self.status == _rounds.POTENTIAL_FAILED and error is not None:
+            raise error
+        return REASONS[self.status]
 
 
 def method_of(block):
@@ -51,7 +71,7 @@ def published(state):
 def mean_loss(state, X, targets, weights):
     """The weighted mean loss of the fitted model on rows that it does not learn from."""
     coef, intercept = published(state)
-    margins = np.ascontiguousarray(safe_sparse_dot(X, coef.T, dense_output=True) + intercept)
+    margins = np.ascontiguousarray(_margins.margins(X, coef, intercept))
     units = _residual_units(state)
     if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
         margins, targets = (margins - targets) / units, np.zeros_like(targets)
@@ -71,8 +91,8 @@ def _residual_units(state):
     units = np.ones(state.recipe.lanes)
     if state.recipe.relative:
         for block in state.blocks:
-            of_stack = block.recipe.method == "stack"  # of its combined margins
-            squares = block.arrays["stack_residuals" if of_stack else "residuals"]
+            prefix = _registry.METHODS[block.recipe.method].prefix
+            squares = block.arrays[prefix + "residuals"]
             rho = np.sqrt(squares / block.arrays["weight"])
             units[block.lanes()] = np.where(rho > 0, rho, 1.0)
     return units
@@ -83,38 +103,89 @@ def rows_of(state, X):
     return [make_rows(X, block.recipe) for block in state.blocks]
 
 
+class Segments:
+    """Parts of a pass, each so short that an interrupt is answered soon: Python looks at the keyboard between them.
+
+    The first one is short by a generous estimate of what a round costs; after it the pace is known, also to the next call.
+    """
+
+    def __init__(self, state):
+        self.key = state.blocks[0]
+        recipe = state.recipe
+        several = len(state.blocks) > 1  # blocks are copied before each segment
+        self.seconds = LONG_SEGMENT if several else SEGMENT
+        power = 1 if _registry.STRUCTURES[recipe.structure].memory is None else 3
+        self.pace = _paces.get(self.key, SLOWEST * recipe.lanes * recipe.rates * recipe.D**power)
+
+    def length(self):
+        """Rounds of the next segment."""
+        return max(1, int(self.seconds / self.pace))
+
+    def played(self, rounds, seconds):
+        """Take in how long a segment took; the pace is trusted step by step."""
+        if rounds:
+            self.pace = max(seconds / rounds, self.pace / 8, 1e-9)
+            _paces[self.key] = self.pace
+
+
 def play(state, rows, order, targets, weights, new=True, n_jobs=None):
-    """One round for each row number in ``order``.
+    """One round for each row number in ``order``: all of them, or those before a failure, or none if interrupted.
 
     ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in
     threads. If one fails, all go back and play the rounds before the failure.
     """
-    state.publication = None
+    totals, counts = (state.totals, state.class_counts) if new else (None, None)
     if len(state.blocks) == 1:
         [block] = state.blocks
-        tally = _play_block(block, rows[0], order, targets, weights, new)
+        tally = _play_block(block, rows[0], order, targets, weights, new, totals, counts)
         return Outcome(
             tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
         )
-    before = [block.copy() for block in state.blocks]
-    tallies = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_play_block)(block, own, order, targets, weights, new)
-        for block, own in zip(state.blocks, rows, strict=True)
-    )
-    first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
-    failed = tallies[first]
-    if failed.status != _rounds.FINISHED:
+    before = {
+        "blocks": [block.copy() for block in state.blocks],
+        "totals": state.totals.copy(),
+        "class_counts": None if state.class_counts is None else state.class_counts.copy(),
+    }
+    try:
+        tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs)
+        first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
+        failed = tallies[first]
         structure = method_of(state.blocks[first]).structure
-        state.blocks = before
-        short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
-        return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
-    total = sum(tally.loss for tally in tallies)
-    return Outcome(total, failed.weight, failed.rounds, failed.status, None)
+        total = sum(tally.loss for tally in tallies)
+        if failed.status != _rounds.FINISHED:
+            vars(state).update(before)
+        elif new:
+            state.totals = state.totals + np.array([total, failed.weight])
+    except BaseException:
+        vars(state).update(before)  # in one step, which nothing can interrupt
+        raise
+    if failed.status == _rounds.FINISHED:
+        return Outcome(total, failed.weight, failed.rounds, failed.status, None)
+    short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
+    return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
 
 
-def _play_block(block, rows, order, targets, weights, new):
+def _play_blocks(state, rows, order, targets, weights, new, n_jobs):
+    """The tallies of all blocks. However this ends, no thread is left behind."""
+    counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
+    tasks = [
+        (block, own, order, targets, weights, new, None, count)
+        for block, own, count in zip(state.blocks, rows, counts, strict=True)
+    ]
+    workers = min(effective_n_jobs(n_jobs), len(tasks))
+    if workers == 1:
+        return [_play_block(*task) for task in tasks]
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            return [future.result() for future in [pool.submit(_play_block, *t) for t in tasks]]
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+def _play_block(block, rows, order, targets, weights, new, totals, counts):
     method, lanes = method_of(block), block.lanes()
     method.first_sight = new
     method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
-    return _rounds.run_rounds(method, rows, order, own_targets, weights)
+    return _rounds.run_rounds(method, rows, order, own_targets, weights, totals, counts)

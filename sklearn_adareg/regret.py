@@ -1,7 +1,8 @@
 r"""Regret bounds: Theorem 1 on a recorded run, and the closed forms it gives.
 
-Everything here is arithmetic on what an online run leaves behind, for checking a run against
-the theory or for drawing the two in one figure. The symbols, once for the whole module:
+:func:`record` plays the rounds of an estimator and keeps every iterate, gradient and matrix. The
+rest is arithmetic on such a run, for checking it against the theory or for drawing the two in
+one figure. The symbols, once for the whole module:
 
 - :math:`x_1, \ldots, x_{T+1}`: the points that predicted, and the one after the last round;
 - :math:`g_t`: the gradient of the loss :math:`f_t` at :math:`x_t`, D coordinates;
@@ -22,6 +23,7 @@ V. Gupta, T. Koren and Y. Singer, "A Unified Approach to Adaptive Regularization
 Stochastic Optimization", 2017.
 """
 
+from ._record import record
 from ._regret_closed_forms import adagrad_bound, ons_bound, pnorm_bound
 from ._regret_of_runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
 
@@ -32,5 +34,6 @@ __all__ = [
     "ons_bound",
     "pnorm_bound",
     "potential_value",
+    "record",
     "theorem_1",
 ]

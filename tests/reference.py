@@ -154,15 +154,18 @@ def project(u, H, domain, radius, d):
     return np.concatenate([c, u[d:] - H[d:, :d] @ w])
 
 
+INSIDE = {
+    None: lambda c, radius: True,
+    "l2": lambda c, radius: np.sqrt(c @ c) <= radius,
+    "box": lambda c, radius: np.max(np.abs(c)) <= radius,
+    "l1": lambda c, radius: np.sum(np.abs(c)) <= radius,
+    "simplex": lambda c, radius: False,
+    "nonnegative": lambda c, radius: np.min(c) >= 0,
+}
+
+
 def inside(c, domain, radius):
-    return {
-        None: lambda: True,
-        "l2": lambda: np.sqrt(c @ c) <= radius,
-        "box": lambda: np.max(np.abs(c)) <= radius,
-        "l1": lambda: np.sum(np.abs(c)) <= radius,
-        "simplex": lambda: False,
-        "nonnegative": lambda: np.min(c) >= 0,
-    }[domain]()
+    return INSIDE[domain](c, radius)
 
 
 def root_of_decreasing(f, low, high):

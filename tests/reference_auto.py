@@ -68,6 +68,7 @@ class Residuals:
             curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(m, y)
             if self.loss != "poisson":
                 return value, slope, curvature
+            slope = slope if abs(slope) > 1e-12 * y else 0.0  # what exp(log y) − y is by rounding
             self.curvatures += omega * curvature
             self.squares += omega * slope**2
             self.weight += omega

@@ -4,7 +4,8 @@ Values of a column are kept, so that centre and ridge are worked out from their 
 """
 
 import numpy as np
-from reference_auto import DEGREES, STEEP, Residuals, softmax_of
+from reference import LOSSES, project
+from reference_auto import DEGREES, PARAMETERS, STEEP, Residuals, softmax_of
 
 
 class NewtonLane:
@@ -48,8 +49,9 @@ class Columns:
         self.never_zero = np.full(d, centring)
         self.values = [[] for _ in range(d)]
         self.biggest = np.zeros(d)
+        self.entered = []  # features that have a ridge, in the order in which they got it
 
-    def take(self, z, lanes, epsilon):
+    def take(self, z, lanes, epsilons):
         for i, value in enumerate(z):
             if value == 0:
                 self.never_zero[i] = False
@@ -62,7 +64,7 @@ class Columns:
                 self.centre[i] = centre
         for i, value in enumerate(z):
             if value not in (0, self.centre[i]):
-                self.renew_ridge(i, value, lanes, epsilon)
+                self.renew_ridge(i, value, lanes, epsilons)
         return np.where(z != 0, z - self.centre, 0.0)
 
     def nearest_to_zero(self, i):
@@ -72,19 +74,57 @@ class Columns:
             return 0.0
         return min(values, key=abs)
 
-    def renew_ridge(self, i, value, lanes, epsilon):
+    def renew_ridge(self, i, value, lanes, epsilons):
         """ε times root mean square times largest, renewed when that has grown by 1.2²."""
         values = np.array(self.values[i]) - self.centre[i]
         self.biggest[i] = max(self.biggest[i], abs(value - self.centre[i]))
         square = np.sqrt(np.mean(values**2)) * self.biggest[i]
         if square <= 1.2**2 * self.ridge[i]:
             return
-        for lane in lanes:
+        if self.ridge[i] == 0:
+            self.entered.append(i)
+        for lane, epsilon in zip(lanes, epsilons, strict=True):
             if self.ridge[i] == 0:
                 lane.P[i, i] = 1 / (epsilon * square)
             else:
                 lane.raise_ridge(i, epsilon * (square - self.ridge[i]))
         self.ridge[i] = square
+
+
+def share_of(losses):
+    p = np.exp(min(losses) - np.array(losses))
+    return p / p.sum()
+
+
+class Judge:
+    """A member's loss at the margin that it would publish; a regression loss in units of its mean.
+
+    Under a log link it is the loss above that of the best margin. No row counts more than 10.
+    """
+
+    def __init__(self, loss, members):
+        self.loss, self.losses = loss, [0.0] * members
+        self.total = self.weight = 0.0
+
+    def loss_at(self, margin, y, residuals):
+        if self.loss == "poisson":
+            m = residuals.offset + np.clip(margin, -15, 15) if residuals.shifted else margin
+            least = y - y * np.log(y) if y > 0 else 0.0
+            return max(0.0, LOSSES[self.loss](m, y, PARAMETERS)[0] - least)
+        if not residuals.degree:
+            return LOSSES[self.loss](margin, y, PARAMETERS)[0]
+        r = (margin + residuals.offset - y) / residuals.rho
+        return LOSSES[self.loss](r, 0.0, PARAMETERS)[0] * residuals.rho**residuals.degree
+
+    def add(self, margins, combined, y, omega, residuals):
+        unit = 1.0
+        self.weight += omega
+        if residuals.degree or self.loss == "poisson":
+            self.total += omega * self.loss_at(combined, y, residuals)
+            unit = self.total / self.weight
+        for r, margin in enumerate(margins):
+            if unit > 0:
+                self.losses[r] += omega * min(10.0, self.loss_at(margin, y, residuals) / unit)
 
 
 def newton(
@@ -98,36 +138,68 @@ def newton(
     fit_intercept=True,
     sample_weight=None,
     n_classes=None,
+    alpha=0.0,
+    domain=None,
+    radius=None,
 ):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    Several ``epsilon`` make a committee, and the loss is that of what it would publish. The L2 penalty
+    is a pseudo-row along one coordinate a round, of as many times its weight as there are; what a
+    step leads to is projected in the norm of P⁻¹.
+    """
     Z = np.asarray(Z, dtype=float)
     d = Z.shape[1]
     D, K = d + fit_intercept, n_classes or 1
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     gamma = 0.0 if isinstance(average, bool) else average
-    lanes = [NewtonLane(D, d, ridge_of_intercept=0.1) for _ in range(K)]
-    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    epsilons = np.repeat(np.atleast_1d(epsilon), K)
+    committee = len(epsilons) > K
+    lanes = [NewtonLane(D, d, ridge_of_intercept=0.1) for _ in epsilons]
+    shifted = loss in (*DEGREES, "poisson") and fit_intercept
+    residuals = [Residuals(loss, shifted) for _ in lanes]
+    own, judge = Residuals(loss, shifted), Judge(loss, len(lanes))  # of the combination
     columns = Columns(d, centring=fit_intercept)
     t, C, total = 0, 0.0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         C += t**gamma
-        residuals.meet(y[row])
-        z = np.append(columns.take(Z[row], lanes, epsilon), 1.0)[:D]
+        for each in (own, *residuals):
+            each.meet(y[row])
+        z = np.append(columns.take(Z[row], lanes, epsilons), 1.0)[:D]
         margins = np.array([lane.x @ z for lane in lanes])
         if n_classes:
             p, hit = softmax_of(margins), np.eye(K)[int(y[row])]
             value, slopes, curvatures = -np.log(p @ hit), p - hit, p * (1 - p)
         else:
-            value, slope, curvature = residuals.suffer(margins[0], y[row], w)
-            slopes, curvatures = [slope], [curvature]
+            answers = [of.suffer(m, y[row], w) for of, m in zip(residuals, margins, strict=True)]
+            (value, *_), slopes = answers[0], [slope for _, slope, _ in answers]
+            curvatures = [curvature for *_, curvature in answers]
+        if committee:
+            shown = margins if average is False else np.array([lane.mean @ z for lane in lanes])
+            combined = share_of(judge.losses) @ shown
+            value, *_ = own.suffer(combined, y[row], w)
+            judge.add(shown, combined, y[row], w, own)
         total += w * value
-        for lane, slope, curvature in zip(lanes, slopes, curvatures, strict=True):
+        for lane, of, slope, curvature in zip(
+            lanes, residuals * (K if n_classes else 1), slopes, curvatures, strict=False
+        ):
             lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
             if np.any(slopes):
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
-                lane.x = lane.x + residuals.rho * step
+                lane.x = lane.x + of.rho * step
+                H = lane.P + np.diag(1.0 * (np.diag(lane.P) == 0))
+                lane.x = project(lane.x, H, domain, radius, d)
+            if alpha and columns.entered:
+                many = len(columns.entered)
+                i = columns.entered[t % many]
+                growth = alpha * many * of.rho / of.gradient_unit
+                column = lane.P[i] / (1 + growth * lane.P[i, i])
+                lane.x = lane.x - growth * lane.x[i] * column
+                lane.P = lane.P - growth * np.outer(column, lane.P[i])
     weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
+    if committee:
+        weights = share_of(judge.losses)[None] @ weights
     if fit_intercept:
-        weights[:, d] += residuals.offset - weights[:, :d] @ columns.centre
+        weights[:, d] += own.offset - weights[:, :d] @ columns.centre
     return weights, total / omega.sum()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
+from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
 
 POTENTIALS = list(_registry.POTENTIALS)
 STRUCTURES = list(_registry.STRUCTURES)
@@ -47,9 +47,24 @@ def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):
         "max_iter": 1,
         "shuffle": False,
         "tol": None,
-        **({"blocks": 2} if structure == "block" else {}),
+        **blocks_of(structure),
     }
     return cls(potential, structure, loss=loss, **{**defaults, **eta, **params})
+
+
+def blocks_of(structure):
+    """The parameter ``blocks``, where a structure has any: pairs of coordinates."""
+    return {"blocks": 2} if structure == "block" else {}
+
+
+def pairs(d):
+    """The same as lists of coordinates, for the reference."""
+    return [list(range(i, min(i + 2, d))) for i in range(0, d, 2)]
+
+
+def core(dimension, potential, structure, **params):
+    """The core, with blocks where the structure has any."""
+    return AdaReg(dimension, potential, structure, **{**blocks_of(structure), **params})
 
 
 def learn(model, X, y, sample_weight=None):

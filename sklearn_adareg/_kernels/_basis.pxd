@@ -3,12 +3,16 @@ cimport cython
 from ._potentials cimport Potential
 from ._undo cimport UndoLog
 
+ctypedef void (*Restriction)(void* structure, double* G) noexcept nogil
+
 
 @cython.final
 cdef class Basis:
     cdef Py_ssize_t L, D
     cdef Potential potential
     cdef double delta, epsilon
+    cdef Restriction restriction      # P_S, of a structure that keeps a part of G; NULL: all of it
+    cdef void* structure
     cdef bint small                   # products by our own loops, whose calls cost less than those of BLAS
     cdef double[:, :, ::1] G
     cdef double[:, :, ::1] V          # eigenvectors of G_τ, one per row
@@ -34,6 +38,7 @@ cdef class Basis:
     cdef double[::1] work
     cdef int[::1] iwork
 
+    cdef void restrict_by(self, Restriction restriction, void* structure) noexcept
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
     cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil
     cdef void explicit(self, Py_ssize_t lane, double eta, double* H) noexcept nogil

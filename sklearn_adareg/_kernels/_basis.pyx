@@ -26,8 +26,7 @@ from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
 
 from ._eigen_loops cimport small_eigen
-from ._inverse cimport mirror
-from ._loops cimport add_squares, combine, dot, dots, rank_one
+from ._loops cimport add_squares, combine, dot, dots, mirror, rank_one
 from ._potentials cimport Potential
 from ._undo cimport UndoLog
 
@@ -69,6 +68,32 @@ cdef class Basis:
         self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, D)), np.empty(D)
         self.work = np.empty(1 + 6 * D + 2 * D ** 2)
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
+
+    cdef void restrict_by(self, Restriction restriction, void* structure) noexcept:
+        """Decompose P_S G, not G; the structure is that which holds this basis."""
+        self.restriction, self.structure = restriction, structure
+
+    def accumulated(self):
+        """G of each lane, the gradients that wait among it."""
+        lower = np.tril(self.G)
+        G = lower + np.tril(lower, -1).transpose(0, 2, 1)
+        if self.room > 0:
+            for lane in range(self.L):
+                waiting = np.asarray(self.pending_g[lane, :<Py_ssize_t> self.count[lane]])
+                G[lane] += waiting.T @ waiting
+        return G
+
+    def preconditioner(self, G, rates):
+        """H of the last step of each lane: of the basis that served there, or of P_S G itself where none is kept."""
+        H = np.empty_like(G)
+        for lane in range(self.L):
+            if self.delta > 0.0 and self.stale[lane] == 0.0:
+                h, vectors = np.asarray(self.h[lane]), np.asarray(self.V[lane]).T
+            else:
+                values, vectors = np.linalg.eigh(G[lane])
+                h = self.potential(np.maximum(values, self.epsilon))
+            H[lane] = (vectors * (rates[lane] * h)) @ vectors.T
+        return H
 
     # ---- a round ------------------------------------------------------------------------------------------------
 
@@ -169,6 +194,8 @@ cdef class Basis:
             add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.new_V[lane, 0, 0], self.D)
         if g != NULL:
             dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
+        if self.restriction != NULL:
+            self.restriction(self.structure, &self.new_V[lane, 0, 0])
         if self.small:
             mirror(&self.new_V[lane, 0, 0], self.D)
             info = small_eigen(&self.new_V[lane, 0, 0], &self.new_eigenvalues[lane, 0], &self.work[0], self.D)

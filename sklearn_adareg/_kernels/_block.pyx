@@ -5,7 +5,7 @@
 
 A row touches the blocks in which it has a value; the others stay as they are, so a round costs O(Σ size²) over the blocks touched.
 An L2 penalty is part of the gradient and touches all. So does dual averaging in a domain that does not separate into
-coordinates, since the point that is projected moves as a whole.
+coordinates, since the point that is projected moves as a whole, and with a ψ that varies with time, since all of H changes.
 
 Under online scaling the blocks share steps like the coordinates of a diagonal do: the common factor is √(t / Σ_s n_s), where n_s
 is the sum over the blocks of the square of their largest scaled value in row s. It is the factor of diag where all blocks have one
@@ -18,6 +18,7 @@ from libc.string cimport memcpy
 
 from ._block_point cimport BlockPoint
 from ._domains cimport Domain
+from ._families cimport Family
 from ._metric cimport NOT_DEFINITE
 from ._potentials cimport Potential
 from ._rows cimport Row
@@ -50,6 +51,28 @@ cdef class Block(BlockPoint):
     def make_family(self, number):
         """A family of blocks, which makes those of smaller blocks."""
         return Scalars(self, number) if self.blocks.sizes[number] == 1 else self.make_matrices(number)
+
+    def accumulated(self):
+        """The blocks of G, with zeros between them, in the order of the coordinates."""
+        return self.assembled(lambda family, count: family.accumulated())
+
+    def preconditioner(self):
+        """H of the last step, block by block: of the decompositions and inverses that steps are taken with."""
+        rates = np.asarray(self.setting.eta)
+        return self.assembled(lambda family, count: family.preconditioner(self, np.tile(rates, count)))
+
+    def assembled(self, matrices):
+        """(L, D, D) from the matrices of each family, (blocks · L, n, n)."""
+        cdef Family family = self.families
+        L, D = self.setting.L, self.setting.D
+        whole, p = np.zeros((L, D, D)), 0
+        while family is not None:
+            count, n = self.blocks.counts[family.number], family.n
+            for block in matrices(family, count).reshape(count, L, n, n):
+                whole[:, p:p + n, p:p + n] = block
+                p += n
+            family = family.smaller
+        return whole[:, self.blocks.place[:, None], self.blocks.place]
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 

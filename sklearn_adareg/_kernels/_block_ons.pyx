@@ -29,6 +29,12 @@ cdef class Inverses(Family):
         arrays = of_size(own.arrays, self.n)
         self.inverse, self.weights = Inverse(arrays, not own.unconstrained, whole_G=True), np.empty(len(arrays["count"]))
 
+    def accumulated(self):
+        return self.inverse.accumulated()
+
+    def preconditioner(self, BlockPoint own, rates):
+        return self.inverse.preconditioner(rates)
+
     cdef int precondition(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t n = self.n

@@ -43,7 +43,7 @@ cdef class BlockPoint(Structure):
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         shape = (setting.L, setting.D)
         self.g, self.sums, self.move, self.goal = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-        self.touch_all = self.penalised or (setting.dual and self.projects_whole)
+        self.touch_all = self.penalised or (setting.dual and (self.projects_whole or potential.time_varying))
         self.share = 1.0
         if self.projects_whole:
             domain.prepare_full()

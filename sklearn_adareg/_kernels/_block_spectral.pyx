@@ -22,6 +22,12 @@ cdef class Bases(Family):
         Family.__init__(self, own, number)
         self.basis = Basis(own.potential, own.setting.refresh, own.setting.epsilon, of_size(own.arrays, self.n))
 
+    def accumulated(self):
+        return self.basis.accumulated()
+
+    def preconditioner(self, BlockPoint own, rates):
+        return self.basis.preconditioner(self.basis.accumulated(), rates)
+
     cdef int precondition(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
         cdef Py_ssize_t b, e, k, l, p

@@ -1,5 +1,6 @@
 cimport cython
 
+from ._loops cimport dot, lane_dots
 from ._rows cimport Row
 
 
@@ -21,13 +22,30 @@ cdef class Cells:
     cdef double *Gb
     cdef double *hb                  # ψ(G)/η
     cdef double *nb                  # where they go
+    cdef double *room                # for the G of a row's records
     cdef double[::1] workspace
 
     cdef void make_room(self, Py_ssize_t widest)
-    cdef void take_records(self) noexcept nogil
-    cdef void take_vectors(self, Row* row) noexcept nogil
     cdef void take_copies(self, Row* row) noexcept nogil
     cdef void gather(self, Row* row, const double* field, double* buffer) noexcept nogil
     cdef void scatter(self, Row* row, const double* buffer, double* field) noexcept nogil
     cdef void scatter_all(self, Row* row) noexcept nogil
-    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil
+
+    cdef inline void take_records(self) noexcept nogil:
+        """A sparse row: work on the records, with room for the row's G."""
+        self.records = True
+        self.Gb = self.room
+
+    cdef inline void take_vectors(self, Row* row) noexcept nogil:
+        """A dense row: work on the arrays themselves."""
+        self.records, self.direct = False, True
+        # of a single coordinate nobody knows what lies behind it
+        self.span = row.room if self.L == 1 and self.D > 1 else row.n
+        self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
+
+    cdef inline void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
+        """Σ_j z_j numbers_jl of each lane."""
+        if self.L == 1:
+            margins[0] = dot(row.z, numbers, self.span)
+        else:
+            lane_dots(row.z, numbers, margins, row.n, self.L)

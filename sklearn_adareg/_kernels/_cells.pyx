@@ -5,7 +5,6 @@ A coordinate has one number per lane of x, of G, of the average's and of dual av
 touched coordinates are copied into small contiguous buffers and back, or, where nothing can fail, worked on where
 they lie; every loop then runs flat over n·L numbers.
 """
-from ._loops cimport dot, lane_dots
 from ._rows cimport Row
 from ._rows import VECTOR, padded
 
@@ -62,26 +61,16 @@ cdef class Cells:
         self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         self.G = &cells[fields.index("G"), 0, 0] if "G" in fields else NULL
+        self.workspace = np.empty(6 * self.L)
+        self.make_room(1)
 
     cdef void make_room(self, Py_ssize_t widest):
         """For rows that touch up to ``widest`` coordinates."""
         cdef Py_ssize_t size = widest * self.L
-        if self.workspace is None or self.workspace.shape[0] < 6 * size:
-            self.workspace = np.empty(6 * max(size, 1))
+        if self.workspace.shape[0] < 6 * size:
+            self.workspace = np.empty(6 * size)
         size = self.workspace.shape[0] // 6
-        self.hb, self.nb = &self.workspace[0], &self.workspace[size]
-
-    cdef void take_records(self) noexcept nogil:
-        """A sparse row: work on the records, with room for the row's G."""
-        self.records = True
-        self.Gb = &self.workspace[3 * (self.workspace.shape[0] // 6)]
-
-    cdef void take_vectors(self, Row* row) noexcept nogil:
-        """A dense row: work on the arrays themselves."""
-        self.records, self.direct = False, True
-        # of a single coordinate nobody knows what lies behind it
-        self.span = row.room if self.L == 1 and self.D > 1 else row.n
-        self.xb, self.ub, self.tb, self.Gb = self.x, self.u, self.theta, self.G
+        self.hb, self.nb, self.room = &self.workspace[0], &self.workspace[size], &self.workspace[3 * size]
 
     cdef void take_copies(self, Row* row) noexcept nogil:
         """Work on copies, which ``scatter_all`` writes back."""
@@ -131,10 +120,3 @@ cdef class Cells:
             self.scatter(row, self.ub, self.u)
             self.scatter(row, self.tb, self.theta)
             self.scatter(row, self.Gb, self.G)
-
-    cdef void dots(self, Row* row, const double* numbers, double* margins) noexcept nogil:
-        """Σ_j z_j numbers_jl of each lane."""
-        if self.L == 1:
-            margins[0] = dot(row.z, numbers, self.span)
-        else:
-            lane_dots(row.z, numbers, margins, row.n, self.L)

@@ -8,7 +8,7 @@ ctypedef struct Column:
     double biggest       # max |z − center|
     double ridge         # the square that its ridge stands for; 0: it is in no matrix yet
     double factor        # a power of 2 that all values are multiplied with, so that their squares are numbers; 0: not seen
-    double spare         # a record is a cache line
+    double entered       # the how-manieth feature to enter a matrix it was; 0: it is in none
 
 
 @cython.final

@@ -5,7 +5,7 @@
 (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
 piece can fail, and on copies that are written back by ``update`` where one can.
 """
-from libc.math cimport sqrt
+from libc.math cimport fmax, sqrt
 
 from ._cells cimport Cells
 from ._domains cimport Domain
@@ -19,6 +19,18 @@ from ._units cimport FeatureScale
 from ._cells import as_cells, in_vectors, side_by_side
 
 import numpy as np
+
+# Raw weights and step sizes in raw units are kept within these, so that squares and ratios of them are finite. Units beyond
+# 1e60 or below 1e-60 get there.
+cdef double LARGEST_WEIGHT = 1e300
+cdef double LARGEST_TO_PROJECT = 1e100
+cdef double LARGEST_STEP = 1e120
+cdef double SMALLEST_SQUARE = 1e-300
+
+
+cdef inline double within(double value, double low, double high) noexcept nogil:
+    """The nearest number from low to high; a NaN stays one."""
+    return low if value < low else (high if value > high else value)
 
 
 cdef void plain_step(const double* z, const double* es, const double* h, double* x, double* u, double C,
@@ -107,8 +119,11 @@ cdef class Coordinatewise(Structure):
         h = rate * self.present_steps()[:, :d]
         rounds = self.arrays["clock"][0] - (0.0 if self.setting.dual else self.arrays["last"][:d])
         pending = rounds > 0.0
-        u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
-        charge = h * rounds / (unit**2 * gradient_unit)
+        with np.errstate(over="ignore"):
+            u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
+            u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            h = h / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+            charge = np.minimum(h, LARGEST_STEP) * rounds
         soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.l1, 0.0)
         charged = np.clip(soft / (1.0 + charge * self.setting.l2), self.domain.lower, self.domain.upper)
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
@@ -275,6 +290,10 @@ cdef class Coordinatewise(Structure):
     cdef void lane_slopes(self) noexcept nogil:
         """η times the slope of each lane, in the units of the lane."""
         cdef Py_ssize_t l
+        if self.scale is None:
+            for l in range(self.setting.L):
+                self.es[l] = self.setting.eta[l] * self.rho[l] * self.slopes[l]
+            return
         for l in range(self.setting.L):
             self.es[l] = self.lane_rate(l) * self.slopes[l]
 
@@ -291,7 +310,7 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
         cdef double h, goal, gap, rounds = self.clock.t
-        cdef double unit = 1.0
+        cdef double unit = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
         for l in range(L):
             self.es[l] = self.lane_rate(l)
@@ -299,22 +318,23 @@ cdef class Coordinatewise(Structure):
             i = row.index[j] if row.index != NULL else j
             if self.scale is not None:
                 unit = self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
+                square = fmax(unit * unit, SMALLEST_SQUARE)
             if self.penalised and not self.setting.dual:
                 rounds = self.clock.t - self.last[i]
             if self.penalised:
                 self.last[i] = self.clock.t
             for l in range(L):
                 e = j * L + l
-                h = self.es[l] * self.cells.hb[e]
+                h = within(self.es[l] * self.cells.hb[e], 0.0, LARGEST_WEIGHT)
                 if self.setting.dual:
                     theta[e] += row.z[j] * self.slopes[l]
                     goal = (self.setting.start * unit if j < free_from else 0.0) - h * theta[e]
                 else:
                     goal = self.cells.xb[e] - h * (row.z[j] * self.slopes[l])
                 if j < free_from:                       # penalty and domain are about raw weights
-                    goal /= unit
+                    goal = within(goal / unit, -LARGEST_WEIGHT, LARGEST_WEIGHT)
                     if self.penalised:
-                        h /= unit * unit * self.loss_units[l]
+                        h = within(h / (square * self.loss_units[l]), 0.0, LARGEST_STEP)
                         gap = h * rounds * self.setting.l1
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.l2
@@ -366,8 +386,8 @@ cdef class Coordinatewise(Structure):
             if self.setting.dual:
                 goal[i] = (self.setting.start * self.units[i] if i < d else 0.0) - h[i] * self.cells.theta[e]
         for i in range(d):                               # the domain is about raw weights
-            goal[i] /= self.units[i]
-            h[i] /= self.units[i] * self.units[i]
+            goal[i] = within(goal[i] / self.units[i], -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
+            h[i] = within(h[i] / fmax(self.units[i] * self.units[i], SMALLEST_SQUARE), 1.0 / LARGEST_STEP, LARGEST_STEP)
         self.gauge[lane] = self.domain.gauge(goal, d, 1)      # of the unprojected point: what next round's steps build on
         binds = not self.domain.contains(goal)
         if binds:

@@ -30,6 +30,8 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._potentials import stay_narrow as keep_potentials_narrow
 
+import numpy as np
+
 
 def stay_narrow(bint wish):
     """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
@@ -58,6 +60,9 @@ cdef class Diagonal(Coordinatewise):
         elif potential.power == 0.25:
             self.in_vectors, self.in_records = inverse_fourth_root_descend, inverse_fourth_root_records
 
+    def accumulated(self):
+        return np.array(self.field("G"))
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL
@@ -66,7 +71,7 @@ cdef class Diagonal(Coordinatewise):
         return self.fused
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
-        cdef const double* entering = self.entering(slopes)
+        cdef const double* entering = self.entering(slopes) if self.setting.weights_as_rows else slopes
         self.slopes = slopes
         if self.scale is not None and self.scale.grew:
             self.change_units(row)
@@ -77,7 +82,8 @@ cdef class Diagonal(Coordinatewise):
             return
         self.in_vectors(row.z, entering, &self.es[0], self.clock.C, self.cells.Gb, self.cells.xb, self.cells.ub,
                         self.cells.span, self.setting.L)
-        self.cells.scatter_all(row)
+        if not self.cells.direct:
+            self.cells.scatter_all(row)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes

@@ -7,11 +7,12 @@ from sklearn_adareg._kernels._metric cimport Metric
 cdef class Domain:
     cdef readonly Py_ssize_t d
     cdef readonly double radius
+    cdef double sum                        # what |c_i| or c_i must sum up to at the boundary, or 0
     cdef readonly bint coordinatewise      # the projection in any diagonal norm is a clip to ...
     cdef readonly double lower, upper      # ... this interval
     cdef readonly Metric metric            # None until prepare_full()
     cdef readonly ActiveSet solver         # of the polyhedra; None until prepare_full()
-    cdef double[::1] _point                # the point to project, kept for the case of failure
+    cdef double[::1] _point                # the point to project, and the best c and w so far
     cdef double[::1] _vectors              # scratch of every call
     cdef Py_ssize_t[::1] _order
 

@@ -7,13 +7,14 @@ norm of H⁻¹ (``project_full``, which also gives w = H⁻¹(u − c), a normal
 to the last digit, so that it is not projected again. The simplex always answers no: its points are projected in every round.
 
 ``project_full`` ends with a point that ``accepts`` says is finite and inside, or with a status (see ``_metric.pxd``) and c as it
-was. Accuracy: c is the exact projection of a u' in the norm of an H'⁻¹, with |u' − u| and |H' − H| within a small multiple of
-d·2⁻⁵² of |u_i| + |c_i| + √H_ii Σ√H_jj|w_j| and of √(H_ii H_jj), whatever the units of the coordinates are. If H is not positive
-definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as little as it takes (``_metric.pyx``).
+was. Accuracy: c is the exact projection of a u' in the norm of an H'⁻¹, with |u' − u|_i within a small multiple of d·2⁻⁵² of
+|u_i| + |c_i| + √H_ii Σ√H_jj|w_j| and |H' − H|_ij of √(H_ii H_jj), whatever the units of the coordinates are. If H is not positive
+definite to that accuracy, its diagonal is first multiplied by 1 + ridge, as little as it takes (``_metric.pyx``). The residual is
+measured: above ``GOOD_RESIDUAL`` of that scale a larger ridge is tried, and the best of the points found is the result.
 
 This module has the interface and the sets that are intervals in every coordinate. The others: ``_l2_ball``, ``_simplex``.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite
+from libc.math cimport INFINITY, fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from ._bound_constrained cimport ActiveSet
@@ -21,6 +22,7 @@ from ._metric cimport NOT_DEFINITE, NOT_FINITE, NOT_PREPARED, STALLED, Metric
 
 import numpy as np
 
+cdef double GOOD_RESIDUAL = 1e-11
 cdef double ROUNDING = 2.220446049250313e-16
 
 
@@ -37,7 +39,7 @@ cdef class Domain:
         """Allocate what project_full needs. Call it before the first one."""
         if self.metric is None:
             self.metric = Metric(self.d)
-            self._point = np.empty(self.d)
+            self._point = np.empty(3 * self.d)
 
     def project(self, u, h):
         """The projection of u in the norm Σ c_i²/h_i."""
@@ -131,7 +133,8 @@ cdef class Domain:
         """
         cdef Py_ssize_t i, d = self.d
         cdef double* u
-        cdef double total = 0
+        cdef double* kept
+        cdef double total = 0, residual, best = INFINITY
         cdef int status
         memset(w, 0, d * sizeof(double))
         for i in range(d):
@@ -142,7 +145,7 @@ cdef class Domain:
             return 0
         if self.metric is None:
             return NOT_PREPARED
-        u = &self._point[0]
+        u, kept = &self._point[0], &self._point[d]
         memcpy(u, c, d * sizeof(double))
         status = self.metric.load(H, ldh, units)
         while status == 0:
@@ -150,16 +153,25 @@ cdef class Domain:
             if status == 0 and not self.accepts(c):
                 status = STALLED
             if status == 0:
-                for i in range(d):
-                    w[i] *= self.metric.scale
-                return 0
+                # So near to singular that rounding decides, the equations may hold badly: a ridge makes them hold better.
+                residual = self.metric.residual(u, c, w, self.sum)
+                if residual < best:
+                    best = residual
+                    for i in range(d):
+                        kept[i], kept[d + i] = c[i], w[i] * self.metric.scale
+                if residual <= GOOD_RESIDUAL:
+                    break
             memcpy(c, u, d * sizeof(double))
             if not self.metric.raise_ridge():
                 status = NOT_DEFINITE if status > 0 else status
                 break
             status = 0
+        if best < INFINITY:
+            memcpy(c, kept, d * sizeof(double))
+            memcpy(w, kept + d, d * sizeof(double))
+            return 0
         memset(w, 0, d * sizeof(double))
-        return status
+        return status if status != 0 else STALLED
 
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
         """The same with the loaded matrix; positive statuses are LAPACK's. c is outside and finite."""
@@ -218,6 +230,6 @@ cdef void shrink_into(Domain domain, double* c, double limit) noexcept nogil:
         total = domain.gauge(c, domain.d, 1)
         if not total > limit:
             return
-        factor = 1 - fmax(total / limit - 1, (1 << attempt) * ROUNDING)
+        factor = fmin(limit / total, 1 - (1 << attempt) * ROUNDING)
         for i in range(domain.d):
             c[i] *= factor

@@ -35,6 +35,14 @@ cdef class Family:
 
     # ---- what the families differ in ----------------------------------------------------------------------------
 
+    def accumulated(self):
+        """G of each block and lane, (blocks · L, n, n)."""
+        raise NotImplementedError
+
+    def preconditioner(self, BlockPoint own, rates):
+        """H in the same form; ``rates``: η of each block and lane."""
+        raise NotImplementedError
+
     cdef int precondition(self, BlockPoint own) noexcept nogil:
         """``move`` of the blocks touched."""
         return POTENTIAL_RAISED
@@ -193,6 +201,12 @@ cdef class Scalars(Family):
         Family.__init__(self, own, number)
         self.G = of_size(own.arrays, 1)["G"]
         self.h, self.new_G, self.new_h = (np.empty(self.G.shape[0]) for _ in range(3))
+
+    def accumulated(self):
+        return np.array(self.G)[:, None, None]
+
+    def preconditioner(self, BlockPoint own, rates):
+        return (rates * own.potential(self.G))[:, None, None]
 
     cdef int precondition(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L

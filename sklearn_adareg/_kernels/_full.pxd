@@ -16,6 +16,7 @@ cdef class Full(Structure):
     cdef double[:, ::1] H
     cdef double[::1] units
     cdef double[::1] last_point     # the raw coefficients of x_t
+    cdef bint own_units             # x is in other units than the coefficients
     cdef UndoLog undo               # what was changed before the round was certain to stand
 
     cdef void save_matrices(self) noexcept nogil

@@ -44,6 +44,7 @@ cdef class Full(Structure):
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
             self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
+        self.own_units = setting.scaled
         self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
@@ -197,7 +198,7 @@ cdef class Full(Structure):
                 start = &self.last_point[0]
                 for i in range(d):
                     start[i] = self.x[lane * self.setting.D + i] / self.units[i]
-            if self.setting.scaled:
+            if self.own_units:
                 units = &self.units[0]
             status = self.domain.project_full(goal, &self.multipliers[0], &self.H[0, 0], self.setting.D, units, start)
             if status == NOT_DEFINITE and self.explicit_H_anew(lane):

@@ -30,6 +30,12 @@ cdef class FullONS(Full):
         self.inverse = Inverse(arrays, whole=not self.unconstrained)
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
+    def accumulated(self):
+        return self.inverse.accumulated()
+
+    def preconditioner(self):
+        return self.inverse.preconditioner(self.setting.eta)
+
     cdef void save_matrices(self) noexcept nogil:
         self.inverse.save(self.undo, 0, self.setting.L)
 

@@ -42,6 +42,3 @@ cdef class Inverse:
     cdef void remove(self, Py_ssize_t lane, Py_ssize_t i) noexcept nogil
     cdef bint raise_anew(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef double drift(self, Py_ssize_t lane, const double* g) noexcept nogil
-
-
-cdef void mirror(double* A, Py_ssize_t n) noexcept nogil

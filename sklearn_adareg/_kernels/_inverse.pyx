@@ -18,7 +18,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
-from ._loops cimport add_squares, axpy, combine, dot, dots, rank_one, sparse_dot
+from ._loops cimport add_squares, axpy, combine, dot, dots, mirror, rank_one, sparse_dot
 from ._undo cimport UndoLog
 
 import numpy as np
@@ -27,16 +27,6 @@ cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef double DRIFT = 1e-12
-
-
-cdef void mirror(double* A, Py_ssize_t n) noexcept nogil:
-    """Copy LAPACK's upper triangle onto the other, in tiles that stay in cache."""
-    cdef Py_ssize_t a, b, i, j
-    for a in range(0, n, 16):
-        for b in range(0, a + 1, 16):
-            for j in range(a, min(a + 16, n)):
-                for i in range(b, min(b + 16, j)):
-                    A[i * n + j] = A[j * n + i]
 
 
 cdef class Inverse:
@@ -68,6 +58,24 @@ cdef class Inverse:
                 for k in range(<Py_ssize_t> self.count[lane]):
                     rank_one(-self.pending_w[lane, k], &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.D)
                     self.pending_w[lane, k] = 0.0
+
+    def accumulated(self):
+        """G of each lane, those that wait among it."""
+        lower = np.tril(self.G)
+        G = lower + np.tril(lower, -1).transpose(0, 2, 1)
+        for lane in range(self.L):
+            waiting = np.asarray(self.pending_g[lane, :<Py_ssize_t> self.count[lane]])
+            G[lane] += waiting.T @ waiting
+        return G
+
+    def preconditioner(self, const double[::1] rates):
+        """H = η G⁻¹ of each lane as the steps have it: from the inverse, not from G."""
+        cdef Py_ssize_t lane
+        H = np.empty((self.L, self.D, self.D))
+        cdef double[:, :, ::1] view = H
+        for lane in range(self.L):
+            self.explicit(lane, 0.0, rates[lane], &view[lane, 0, 0])
+        return H
 
     # ---- products -----------------------------------------------------------------------------------------------
 
@@ -144,6 +152,8 @@ cdef class Inverse:
         if k > 0:
             dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, H, &D)
         dsyr("U", &D, &one, <double*> g, &inc, H, &D)
+        for i in range(self.D):                          # as much as rounding may have taken
+            H[i * self.D + i] *= 1.0 + 1e-15 * self.D
         dpotrf("U", &D, H, &D, &info)
         if info == 0:
             dpotri("U", &D, H, &D, &info)

@@ -46,6 +46,9 @@ cdef class Isotropic(Coordinatewise):
         self.new_trace, self.carried, self.level = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.h, self.ratio = np.empty(setting.L), np.empty(setting.L)
 
+    def accumulated(self):
+        return self.arrays["trace"] / self.setting.D
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = (self.plain and curvatures == NULL
@@ -61,7 +64,8 @@ cdef class Isotropic(Coordinatewise):
         for l in range(self.setting.L):
             self.es[l] = self.setting.eta[l] * slopes[l] * self.h[l]
         scaled_step(row.z, &self.es[0], self.clock.C, self.cells.xb, self.cells.ub, self.cells.span, self.setting.L)
-        self.cells.scatter_all(row)
+        if not self.cells.direct:
+            self.cells.scatter_all(row)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l

@@ -82,6 +82,8 @@ cdef class L2Ball(Domain):
                 shrunk = u[i] / (1 + mu * h[i])
                 squares += shrunk * shrunk
                 bend += shrunk * shrunk * h[i] / (1 + mu * h[i])
+            if not bend > 0:
+                break
             norm = sqrt(squares)
             step = (norm / self.radius - 1) * squares / bend
             mu += step
@@ -162,8 +164,10 @@ cdef class L2Ball(Domain):
         if fabs(delta) <= NEAR * mu:
             mu += delta
             axpy(-delta, point, c, d)
+        # What is left is rounding; with a matrix near to singular that may be more than the last digit.
+        size = sqrt(dot(c, c, d))
         for i in range(d):
-            c[i] *= self.radius
+            c[i] *= self.radius / size
         shrink_into(self, c, self.radius * self.radius)
         for i in range(d):
             w[i] = mu * c[i]

@@ -165,6 +165,19 @@ ADAREG_CLONES static void adareg_rank_one(double a, adareg_in v, adareg_out A, p
     }
 }
 
+/* Copy the triangle j > i of A[j·n + i] onto the other, in tiles that stay in cache; written in order, since stores that jump cost more
+   than loads that do. */
+ADAREG_UNUSED static void adareg_mirror(double *A, ptrdiff_t n)
+{
+    for (ptrdiff_t a = 0; a < n; a += 16)
+        for (ptrdiff_t b = 0; b <= a; b += 16) {
+            const ptrdiff_t last = a + 16 < n ? a + 16 : n, end = b + 16 < last ? b + 16 : last;
+            for (ptrdiff_t i = b; i < end; i++)
+                for (ptrdiff_t j = a > i ? a : i + 1; j < last; j++)
+                    A[i * n + j] = A[j * n + i];
+        }
+}
+
 /* y += a x */
 ADAREG_CLONES static void adareg_axpy(double a, adareg_in x, adareg_out y, ptrdiff_t n)
 {

@@ -12,6 +12,7 @@ cdef extern from "_loops.h" nogil:
     double sparse_dot "adareg_sparse_dot"(const double* z, const int* index, const double* x, Py_ssize_t n)
     void rank_one "adareg_rank_one"(double a, const double* v, double* A, Py_ssize_t D)
     void add_squares "adareg_add_squares"(const double* g, Py_ssize_t m, double* A, Py_ssize_t D)
+    void mirror "adareg_mirror"(double* A, Py_ssize_t n)
     void axpy "adareg_axpy"(double a, const double* x, double* y, Py_ssize_t n)
     void combine "adareg_combine"(const double* matrix, Py_ssize_t stride, const int* index, const double* w,
                                   Py_ssize_t n, double* out, Py_ssize_t D)

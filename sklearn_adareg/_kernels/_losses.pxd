@@ -4,6 +4,7 @@ cdef class Loss:
     cdef readonly bint steep         # slopes grow without bound: a long step needs the curvature
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil
     cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
                           Py_ssize_t lanes) noexcept nogil
     cdef void curvatures(self, const double* margins, const double* target, double* curvatures,

@@ -18,6 +18,10 @@ cdef class Loss:
                          Py_ssize_t lanes) noexcept nogil:
         return 0.0
 
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        """The part of one lane in the loss, where lanes have parts of their own."""
+        return 0.0
+
     cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
                           Py_ssize_t lanes) noexcept nogil:
         """The slopes alone."""
@@ -42,6 +46,10 @@ cdef class PointLoss(Loss):
 
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         return 0.0
+
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        cdef double slope
+        return self.point(margin, target[lane], &slope)
 
     cdef double slope(self, double m, double y) noexcept nogil:
         """dℓ/dm alone."""
@@ -72,6 +80,14 @@ cdef class PointLoss(Loss):
         for l in range(lanes):
             total += self.point(margins[l], target[l], &slopes[l])
         return total
+
+
+cdef class Linear(PointLoss):
+    """y·m: the target is the slope itself, so that a row and a slope are a gradient."""
+
+    cdef double point(self, double m, double y, double* slope) noexcept nogil:
+        slope[0] = y
+        return y * m
 
 
 cdef inline double logistic(double m, double y, double* slope) noexcept nogil:
@@ -283,6 +299,10 @@ cdef class OneVsRest(Loss):
     def __init__(self, PointLoss inner, Py_ssize_t first=0):
         self.inner, self.first = inner, first
         self.steep = inner.steep
+
+    cdef double value_of_lane(self, Py_ssize_t lane, double margin, const double* target) noexcept nogil:
+        cdef double slope
+        return self.inner.point(margin, 1.0 if self.first + lane == <Py_ssize_t> target[0] else -1.0, &slope)
 
     cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
                          Py_ssize_t lanes) noexcept nogil:

@@ -14,9 +14,11 @@ cdef class Method:
     cdef readonly Clock clock
     cdef FeatureScale scale               # None: features in raw units
     cdef Offsets offsets                  # None: margins start from 0
+    cdef Loss loss
     cdef bint in_units                    # any of them, or residuals, have to be committed
     cdef public bint first_sight          # the rows to come have not been seen before
-    cdef double[::1] margins, slopes, curvatures
+    cdef readonly double[::1] margins, slopes     # of the last round; slopes with its weight
+    cdef double[::1] curvatures
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil

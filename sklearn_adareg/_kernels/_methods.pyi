@@ -1,6 +1,8 @@
 # Written by .ci/stubs.
 from typing import Any
 
+import numpy as np
+
 from ._setting import Clock
 from ._losses import Loss
 from ._objective import Objective
@@ -13,6 +15,8 @@ class Method:
     arrays: dict
     clock: Clock
     first_sight: bool
+    margins: np.ndarray
+    slopes: np.ndarray
     @classmethod
     def allocate(cls, structure: Any, setting: Setting, sparse: bool) -> Any: ...
     @staticmethod

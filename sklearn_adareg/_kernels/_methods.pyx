@@ -13,6 +13,8 @@ from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np
 
+LARGEST = np.finfo(np.float64).max
+
 
 cdef class Method:
     """A structure and the loss that its lanes see, bound to the arrays of one state."""
@@ -60,7 +62,7 @@ cdef class Method:
 
     def bind_loss(self, Loss loss):
         """The loss of the rounds to come."""
-        self.objective.loss = loss
+        self.loss = self.objective.loss = loss
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
 
@@ -70,15 +72,29 @@ cdef class Method:
         return self.with_offsets(self.structure.average() if averaging else self.structure.last_iterate())
 
     def with_offsets(self, weights):
-        """Weights in raw units, with the offset in the intercept."""
-        weights = self.structure.in_raw_units(weights)
-        if self.setting.shifted:
-            weights[:, self.setting.d] += self.arrays["offset"]
+        """Weights in raw units and in the domain, with the offset in the intercept.
+
+        The largest double stands for what is beyond it. An average of points of the domain in earlier units may lie outside.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        with np.errstate(over="ignore"):
+            weights = self.structure.in_raw_units(weights)
+            if self.setting.shifted:
+                weights[:, d] += self.arrays["offset"]
+        weights = np.clip(weights, -LARGEST, LARGEST)
+        if not self.structure.unconstrained:
+            for lane in weights:
+                lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
         cdef double value
+        if self.objective.plain:
+            value = self.loss.evaluate(&self.margins[0], target, &self.slopes[0], self.setting.L)
+            if self.structure.curvatures != NULL:
+                self.loss.curvatures(&self.margins[0], target, &self.curvatures[0], self.setting.L)
+            return value
         if self.offsets is not None:
             self.offsets.propose(self.objective.loss, target)
         value = self.objective.evaluate(&self.margins[0], target, weight, &self.slopes[0])

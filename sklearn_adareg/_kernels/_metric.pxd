@@ -17,6 +17,7 @@ cdef class Metric:
     cdef int order                  # its size
     cdef double[::1] _matrices
     cdef double[::1] _inverse_units
+    cdef double[::1] _product
 
     cdef int load(self, const double* H, Py_ssize_t ldh, const double* units) noexcept nogil
     cdef bint raise_ridge(self) noexcept nogil
@@ -25,3 +26,4 @@ cdef class Metric:
     cdef void solve(self, double* right, int columns) noexcept nogil
     cdef void solve_one(self, double* right) noexcept nogil
     cdef void times(self, const double* v, double* out) noexcept nogil
+    cdef double residual(self, const double* u, const double* c, const double* w, double sum) noexcept nogil

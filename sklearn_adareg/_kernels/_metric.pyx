@@ -9,7 +9,7 @@ the spread of the diagonal. H may miss positive definiteness by more than that, 
 The diagonal is then multiplied by 1 + ridge, with the smallest ridge of a geometric sequence for which the solver succeeds;
 this changes no entry by more than ridge · √(H_ii H_jj). A matrix that needs more than ``LARGEST_RIDGE`` is refused.
 """
-from libc.math cimport fmax, fmin, frexp, isfinite, ldexp
+from libc.math cimport fabs, fmax, fmin, frexp, isfinite, ldexp, sqrt
 from libc.string cimport memset
 
 from scipy.linalg.cython_blas cimport dsymv
@@ -28,7 +28,7 @@ cdef class Metric:
     def __cinit__(self, Py_ssize_t d):
         self.d = d
         self._matrices = np.zeros(2 * d * d)
-        self._inverse_units = np.empty(d)
+        self._inverse_units, self._product = np.empty(d), np.empty(d)
         self.H, self.block = &self._matrices[0], &self._matrices[d * d]
 
     cdef int load(self, const double* H, Py_ssize_t ldh, const double* units) noexcept nogil:
@@ -133,3 +133,25 @@ cdef class Metric:
         cdef int n = <int>self.d, one = 1
         cdef double unit = 1, zero = 0
         dsymv("L", &n, &unit, self.H, &n, <double*>v, &one, &zero, out, &one)
+
+    cdef double residual(self, const double* u, const double* c, const double* w, double sum) noexcept nogil:
+        """The largest |u − c − Hw|_i relative to what rounding of u, c, H, and of the sum that c has, does to it.
+
+        That is |u_i| + |c_i| + √H_ii (Σ√H_jj|w_j| + sum ‖w‖_∞ / √(wᵀHw)). NaN if something is not finite.
+        """
+        cdef Py_ssize_t i, d = self.d
+        cdef double* product = &self._product[0]
+        cdef double reach = 0, squares = 0, top = 0, worst = 0, part
+        self.times(w, product)
+        for i in range(d):
+            reach += sqrt(self.H[i * d + i]) * fabs(w[i])
+            squares += w[i] * product[i]
+            top = fmax(top, fabs(w[i]))
+        if squares > 0:
+            reach += sum * (top / sqrt(squares))
+        for i in range(d):
+            part = fabs(u[i] - c[i] - product[i])
+            if part > 0:
+                part /= fabs(u[i]) + fabs(c[i]) + sqrt(self.H[i * d + i]) * reach
+            worst = part if not part <= worst else worst
+        return worst

@@ -24,7 +24,7 @@ from ._loops cimport axpy, dot, sparse_dot
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
-from ._structures cimport NOT_FINITE
+from ._structures cimport NOT_FINITE, NOT_PROJECTED
 
 import numpy as np
 
@@ -44,6 +44,8 @@ cdef class Newton(Full):
     cdef double[::1] zc                  # the row, centered
     cdef double[::1] weights             # per lane: how the proposed z enters the inverse; 0: not at all
     cdef Py_ssize_t centered             # how many features have a center
+    cdef Py_ssize_t entered              # how many are in the matrices,
+    cdef Py_ssize_t[::1] order           # and which, in the order in which they entered
     cdef bint weights_saved, matrices_saved
 
     @classmethod
@@ -58,10 +60,15 @@ cdef class Newton(Full):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.inverse, self.columns = Inverse(arrays), Columns(arrays["columns"])
+        self.inverse, self.columns = Inverse(arrays, whole=not self.unconstrained), Columns(arrays["columns"])
+        self.own_units, self.always_steps = True, False
         self.weights, self.zc = np.empty(setting.L), np.empty(1)
         self.longest_step = 0.0
         self.centered = np.count_nonzero(arrays["columns"][:, 1])
+        entered = arrays["columns"][:, 7]
+        self.entered = np.count_nonzero(entered)
+        self.order = np.zeros(len(entered), dtype=np.intp)
+        np.asarray(self.order)[entered[entered > 0].astype(np.intp) - 1] = np.flatnonzero(entered)
 
     def prepare(self, Py_ssize_t widest):
         super().prepare(widest)
@@ -95,13 +102,25 @@ cdef class Newton(Full):
         cdef const double* x
         for l in range(self.setting.L):
             x = self.x + l * self.setting.D
-            margins[l] = dot(&self.zc[0], x, row.n) if row.index == NULL else sparse_dot(&self.zc[0], row.index, x, row.n)
+            margins[l] = self.times_row(row, x)
+            if self.average_margins != NULL:
+                self.average_margins[l] = margins[l]
+                if self.clock.now[1] > 0.0:
+                    self.average_margins[l] -= self.times_row(row, self.u + l * self.setting.D) / self.clock.now[1]
+
+    cdef double times_row(self, Row* row, const double* numbers) noexcept nogil:
+        """Σ_j z_j numbers_j of the centered row."""
+        return dot(&self.zc[0], numbers, row.n) if row.index == NULL else sparse_dot(&self.zc[0], row.index, numbers, row.n)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
         return 0
 
     cdef int rest(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t l
+        if self.penalised and self.entered > 0:
+            for l in range(self.setting.L):
+                self.penalise(l)
         return 0
 
     cdef int precondition(self, Row* row) noexcept nogil:
@@ -128,7 +147,7 @@ cdef class Newton(Full):
             factor = self.setting.eta[l] * self.rho[l] * slope / (1.0 + (w + self.setting.eta[l] * curvature) * q)
             for i in range(D):
                 self.move[l, i] = factor * v[i]
-                total += fabs(self.move[l, i])
+            total += fabs(factor) * dot(v, v, D)         # v is in units in which its squares are numbers
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
             self.weights[l] = 0.0
@@ -141,21 +160,70 @@ cdef class Newton(Full):
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
     cdef int update(self, Row* row) noexcept nogil:
-        cdef Py_ssize_t l
+        cdef Py_ssize_t i, l
         cdef Py_ssize_t D = self.setting.D
+        if not self.unconstrained:
+            for l in range(self.setting.L):
+                for i in range(D):
+                    self.goal[l, i] = self.x[l * D + i] - self.move[l, i]
+                if self.project(l) != 0:
+                    return NOT_PROJECTED
+                for i in range(D):
+                    self.move[l, i] = self.x[l * D + i] - self.goal[l, i]
         for l in range(self.setting.L):
             if self.u != NULL:
                 axpy(-self.clock.C, &self.move[l, 0], self.u + l * D, D)
             axpy(-1.0, &self.move[l, 0], self.x + l * D, D)
             if self.weights[l] != 0.0:
                 self.inverse.commit(l, self.weights[l])
+            if self.penalised and self.entered > 0:
+                self.penalise(l)
         return 0
+
+    cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
+        """The L2 penalty, of one coordinate a round and as many times as there are, as a pseudo-row along e_i of target 0."""
+        cdef Py_ssize_t D = self.setting.D
+        cdef Py_ssize_t i = self.order[<Py_ssize_t> self.clock.t % self.entered]
+        cdef const Column* column = &self.columns.columns[i]
+        cdef double* x = self.x + lane * D
+        cdef double growth, weight, step
+        cdef double* v
+        # in the units of the lane's curvatures, for a weight in the feature's own unit
+        growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
+        weight = self.propose_along(lane, i, growth)
+        v = self.inverse.next_v(lane)
+        step = weight * sqrt(growth) * x[i]
+        if self.u != NULL:
+            axpy(-self.clock.C * step, v, self.u + lane * D, D)
+        axpy(-step, v, x, D)
+        if weight != 1.0:
+            self.inverse.commit(lane, weight)
+
+    cdef double propose_along(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """Propose a pseudo-row √growth e_i; returns 1 / (1 + growth P_ii)."""
+        cdef double* g = self.inverse.next_g(lane)
+        cdef double* v = self.inverse.next_v(lane)
+        memset(g, 0, self.setting.D * sizeof(double))
+        g[i] = sqrt(growth)
+        self.inverse.times(lane, g, v)
+        return 1.0 / (1.0 + g[i] * v[i])
+
+    cdef double unit(self, Py_ssize_t i) noexcept nogil:
+        return 1.0 / self.columns.columns[i].factor if self.columns.columns[i].factor > 0.0 else 1.0
+
+    cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
+        cdef Py_ssize_t i
+        self.inverse.explicit(lane, self.weights[lane], 1.0, &self.H[0, 0])
+        for i in range(self.setting.d):
+            if self.H[i, i] == 0.0:                      # a feature that is in no matrix stays where it is
+                self.H[i, i] = 1.0
 
     cdef void abandon(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, k
-        for k in range(self.columns.changed):        # a feature that was in no matrix before this round
+        for k in range(self.columns.changed):
             i = self.columns.which[k]
             self.centered -= (self.columns.columns[i].center != 0.0) - (self.columns.old[k].center != 0.0)
+            self.entered -= (self.columns.columns[i].entered != 0.0) - (self.columns.old[k].entered != 0.0)
         self.columns.undo()
         self.undo.restore()
 
@@ -253,19 +321,23 @@ cdef class Newton(Full):
     cdef void renew_ridge(self, Py_ssize_t i, Column* column, double square) noexcept nogil:
         """ε times this is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
         cdef Py_ssize_t l
-        cdef double growth = self.setting.epsilon * (square - column.ridge)
+        cdef double growth = square - column.ridge
         cdef bint jumps = square > JUMP * column.ridge
         if column.ridge == 0.0:
+            if column.entered == 0.0:
+                self.order[self.entered] = i
+                self.entered += 1
+                column.entered = self.entered
             for l in range(self.setting.L):
                 self.undo.save(&self.inverse.P[l, i, i], 1)
                 self.undo.save(&self.inverse.G[l, i, i], 1)
-                self.inverse.start(l, i, growth)
+                self.inverse.start(l, i, self.setting.epsilons[l] * growth)
         else:
             self.save_weights()
             for l in range(self.setting.L):
                 if jumps or self.inverse.changes_matrices(l):
                     self.save_matrices()
-                self.raise_ridge(l, i, growth, jumps)
+                self.raise_ridge(l, i, self.setting.epsilons[l] * growth, jumps)
         column.ridge = square
 
     cdef void raise_ridge(self, Py_ssize_t lane, Py_ssize_t i, double growth, bint jumps) noexcept nogil:
@@ -273,16 +345,12 @@ cdef class Newton(Full):
         cdef Py_ssize_t D = self.setting.D
         cdef double* x = self.x + lane * D
         cdef double* u = self.u + lane * D if self.u != NULL else NULL
-        cdef double* g
         cdef double* v
         cdef double weight, x_i, root = sqrt(growth)
         if jumps:                                # corrections that wait know of a much larger P_ii
             self.inverse.fold(lane)
-        g, v = self.inverse.next_g(lane), self.inverse.next_v(lane)
-        memset(g, 0, D * sizeof(double))
-        g[i] = root
-        self.inverse.times(lane, g, v)
-        weight = 1.0 / (1.0 + root * v[i])
+        weight = self.propose_along(lane, i, growth)
+        v = self.inverse.next_v(lane)
         x_i = x[i]
         axpy(-weight * root * x_i, v, x, D)
         x[i] = weight * x_i                      # the same, without cancellation

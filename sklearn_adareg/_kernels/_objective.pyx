@@ -4,9 +4,10 @@
 A regression loss of degree 1 or 2 is evaluated on r/ρ, the residual in units of its running root mean square: slopes then have
 no unit, steps are multiplied by ρ, and the loss is reported in its own unit. Under a log link the residual e^m − y is the slope,
 and is divided by ρ likewise; the margin has no unit, so curvatures are divided by their running mean and steps multiplied by ρ
-over that mean. The margin is kept within ±15 of the offset there.
+over that mean. The margin is kept within ±15 of the offset there, and a residual that is rounding is 0: the first row, whose target
+is the offset, is exact in every unit of y.
 """
-from libc.math cimport fmax, fmin
+from libc.math cimport fabs, fmax, fmin
 
 from ._losses cimport PointLoss
 from ._units cimport Curvatures, Offsets, Residuals
@@ -14,6 +15,7 @@ from ._units cimport Curvatures, Offsets, Residuals
 import numpy as np
 
 cdef double FARTHEST = 15.0          # from the offset, under a log link
+cdef double EXACT = 1e-12            # relative to the target: what exp(log y) − y is by rounding
 
 
 cdef class Objective:
@@ -78,7 +80,7 @@ cdef class Objective:
             value = (<PointLoss> self.loss).point(margin, target, slope)
             if self.residuals is None:
                 return value
-            residual = slope[0]
+            residual = slope[0] if fabs(slope[0]) > EXACT * target else 0.0
             self.curvature_units[lane] = self.curvatures.propose(lane, (<PointLoss> self.loss).curvature(margin, target), weight)
         rho = self.residuals.propose(lane, residual, weight)
         slope[0] = 0.0

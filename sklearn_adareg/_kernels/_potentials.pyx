@@ -25,11 +25,12 @@ cdef class Potential:
         return -1
 
     def __call__(self, const double[::1] eigenvalues):
-        """ψ/η of each, for tests."""
+        """ψ/η of each."""
         import numpy as np
         answer = np.empty(eigenvalues.shape[0])
         cdef double[::1] view = answer
-        self.steps(&eigenvalues[0], &view[0], eigenvalues.shape[0])
+        if self.steps(&eigenvalues[0], &view[0], eigenvalues.shape[0]) != 0:
+            raise self.error
         return answer
 
 
@@ -76,14 +77,20 @@ cdef class PNorm(Power):
 cdef class Callback(Potential):
     """A user's ψ in Python: called with the GIL on a copy of the eigenvalues; what it returns is checked."""
 
-    def __init__(self, psi):
+    def __init__(self, psi, bint time_varying=False):
         self.psi = psi
-        self.fallible = True
+        self.fallible, self.time_varying = True, time_varying
         self.error = None
 
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil:
         with gil:
             return self.call(lam, h, n)
+
+    def evaluate(self, eigenvalues):
+        """ψ in the round under way; before the first it is that of the first."""
+        if not self.time_varying:
+            return self.psi(eigenvalues)
+        return self.psi(eigenvalues, t=max(1, int(self.clock.t)) if self.clock is not None else 1)
 
     cdef int call(self, const double* lam, double* h, Py_ssize_t n) noexcept:
         import numpy as np
@@ -92,7 +99,7 @@ cdef class Callback(Potential):
         if n == 0:                                       # a row without any value
             return 0
         try:
-            answer = np.ascontiguousarray(self.psi(np.array(<const double[:n]> lam)), dtype=np.float64)
+            answer = np.ascontiguousarray(self.evaluate(np.array(<const double[:n]> lam)), dtype=np.float64)
             if answer.shape[0] != n:
                 raise ValueError(f"the potential's psi returned {answer.shape[0]} values for {n} eigenvalues; "
                                  "return one step for each.")

@@ -1,6 +1,4 @@
 # Written by .ci/stubs.
-from typing import Any
-
 import numpy as np
 
 from ._methods import Method
@@ -17,4 +15,4 @@ class Tally:
     weight: float
     rounds: int
     status: int
-def run_rounds(method: Method, rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray) -> Any: ...
+def run_rounds(method: Method, rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray, totals: np.ndarray = ..., class_counts: np.ndarray = ...) -> Tally: ...

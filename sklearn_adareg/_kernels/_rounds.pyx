@@ -28,15 +28,26 @@ cdef class Tally:
     cdef public int status
 
 
-def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights):
+def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
+               double[::1] totals=None, double[::1] class_counts=None) -> Tally:
     """Play one round for each row number in ``order``; ``targets`` and ``weights`` go by row number too.
 
-    Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did.
+    Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did. ``totals`` of loss and weight, and
+    ``class_counts`` of the rows played, are added to before anybody can interrupt, so they always are those of the finished rounds.
     """
     cdef Tally tally = Tally()
+    cdef Py_ssize_t k, label
     method.structure.prepare(rows.widest)
     with nogil:
         play(method, method.structure, rows, order, targets, weights, tally)
+        if totals is not None:
+            totals[0] += tally.loss
+            totals[1] += tally.weight
+        if class_counts is not None:
+            for k in range(tally.rounds):
+                label = <Py_ssize_t> targets[order[k], 0]
+                class_counts[label if class_counts.shape[0] > 2 else label > 0] += 1.0      # two classes are −1 and 1
+        method.structure.clock.end_rounds()
     return tally
 
 

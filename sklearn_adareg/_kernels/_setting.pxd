@@ -13,15 +13,17 @@ cdef class Setting:
     cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
     cdef readonly double epsilon, l2, l1, gamma, start, refresh
     cdef double[::1] eta                      # per lane
+    cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
     cdef readonly object blocks               # the block of each coefficient, or None
 
 
 @cython.final
 cdef class Clock:
-    cdef double[::1] now         # rounds and averaging weight so far
+    cdef double[::1] owner
+    cdef double* now             # rounds and averaging weight so far
     cdef double gamma
     cdef int whole               # γ where it is a small whole number, else −1
-    cdef double t, c, C          # of the round under way
+    cdef double t, c, C          # of the round under way; between rounds t is the number of rounds so far
 
     cdef inline void begin_round(self) noexcept nogil:
         cdef int power
@@ -41,3 +43,7 @@ cdef class Clock:
     cdef inline void commit(self) noexcept nogil:
         self.now[0] = self.t
         self.now[1] = self.C
+
+    cdef inline void end_rounds(self) noexcept nogil:
+        """After a round that failed, too."""
+        self.t = self.now[0]

@@ -9,17 +9,17 @@ cdef class Setting:
     """The part of a recipe that the kernels read, for ``lanes`` of its weight vectors."""
 
     def __init__(self, recipe, Py_ssize_t lanes):
-        rates = np.atleast_1d(np.asarray(recipe.eta, dtype=np.float64))
         self.d, self.D = recipe.d, recipe.d + recipe.intercept
-        self.K, self.R, self.L = lanes, len(rates), lanes * len(rates)
-        self.eta = np.repeat(rates, lanes)
+        self.K, self.R, self.L = lanes, recipe.rates, lanes * recipe.rates
+        self.eta = np.repeat(np.zeros(self.R) + np.asarray(recipe.eta, dtype=np.float64), lanes)
+        self.epsilons = np.repeat(np.zeros(self.R) + np.asarray(recipe.epsilon, dtype=np.float64), lanes)
         self.intercept, self.joint = recipe.intercept, recipe.joint
         self.dual = recipe.dual
         self.averaging = recipe.average is not False
         self.gamma = 0.0 if isinstance(recipe.average, bool) else recipe.average
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
         self.degree, self.counted, self.weights_as_rows = recipe.degree, recipe.counted, recipe.weights_as_rows
-        self.epsilon, self.refresh, self.start = recipe.epsilon, recipe.refresh, recipe.start
+        self.epsilon, self.refresh, self.start = self.epsilons[0], recipe.refresh, recipe.start
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 
@@ -28,6 +28,7 @@ cdef class Clock:
     """Rounds t, averaging weights c_t = t^γ and their sum C_t."""
 
     def __init__(self, Setting setting, double[::1] now):
-        self.now = now
+        self.owner, self.now = now, &now[0]
+        self.t = now[0]
         self.gamma = setting.gamma
         self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1

@@ -17,6 +17,7 @@ cdef enum:
     FILTER_STEPS = 12
 
 cdef double GAUGE_MARGIN = 1 - 1e-9     # how far below its limit a gauge kept by additions may have drifted
+cdef double VERTEX_TOLERANCE = 1e-9     # relative error of the sum beyond which rounding has taken the projection's digits
 cdef double SUM_TOLERANCE = 1e-12       # relative error of the sum of a point of the simplex
 
 
@@ -72,6 +73,7 @@ cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
             n -= 1
             order[0] = order[n]
             sift_down(order, key, n, 0)
+    memcpy(key, v, d * sizeof(double))
     excess, weight = -radius, 0
     for i in range(d):
         # What is not finite must show: as a 0 it would pass for a solution.
@@ -84,6 +86,17 @@ cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
         for i in range(d):
             if v[i] > 0:
                 v[i] = fmax(v[i] - excess * (h[i] / weight), 0)
+    total = 0
+    for i in range(d):
+        total += v[i]
+    # So far outside that rounding exceeds the radius, the nearest point is the vertex whose breakpoint is the last.
+    if isfinite(mu) and not fabs(total - radius) <= VERTEX_TOLERANCE * radius:
+        n = 0
+        for i in range(d):
+            v[i] = 0
+            if key[i] / h[i] > key[n] / h[n]:
+                n = i
+        v[n] = radius
 
 
 cdef class SumDomain(Domain):
@@ -94,6 +107,7 @@ cdef class SumDomain(Domain):
         if self.solver is None:
             self.solver = SumConstrained(self.metric)
             self._start = np.empty(2 * self.d)
+            self.sum = self.radius
 
     def bring_inside(self, c):
         if self.two_signs:

@@ -8,11 +8,15 @@ from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport POTENTIAL_RAISED
 
+import numpy as np
+
+
+cdef void restrict_of(void* structure, double* G) noexcept nogil:
+    (<FullSpectral> structure).restrict(G)
+
 
 cdef class FullSpectral(Full):
     """Any ψ, by the eigenvalues and eigenvectors of G_t."""
-
-    cdef Basis basis
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
@@ -22,6 +26,16 @@ cdef class FullSpectral(Full):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.basis = Basis(potential, setting.refresh, setting.epsilon, arrays)
+        self.basis.restrict_by(restrict_of, <void*> self)
+
+    def accumulated(self):
+        return self.basis.accumulated()
+
+    def preconditioner(self):
+        """H of the last step: of the decomposition that served there, which may be older than G."""
+        return self.basis.preconditioner(self.accumulated(), np.asarray(self.setting.eta))
+
+    # ---- the verbs of a round -----------------------------------------------------------------------------------
 
     cdef int precondition(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
@@ -37,8 +51,14 @@ cdef class FullSpectral(Full):
         for l in range(self.setting.L):
             self.basis.commit(l, &self.g[l, 0])
 
+    cdef void restrict(self, double* G) noexcept nogil:
+        """P_S: what of G the structure keeps, in place; only G[i, j] for j ≤ i is read."""
+        pass
+
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         self.basis.explicit(lane, self.setting.eta[lane], &self.H[0, 0])
+
+    # ---- units --------------------------------------------------------------------------------------------------
 
     cdef void save_matrices(self) noexcept nogil:
         self.basis.save(self.undo, 0, self.setting.L)

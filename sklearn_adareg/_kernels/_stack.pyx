@@ -104,13 +104,16 @@ cdef class Stack(Method):
                 self.M[k] += self.v[0 if self.setting.joint else k, a] * self.f[k, a]
 
     cdef void learn(self, Py_ssize_t which, double weight, const double* target) noexcept nogil:
-        """A Newton step of one v, from the slopes and curvatures at M; committed when the round stands."""
+        """A Newton step of one v, from the slopes and curvatures at M; committed when the round stands.
+
+        Where the step is not finite, as with weights beyond 1e150, v and S stay as they are.
+        """
         cdef Py_ssize_t a, b, k
         cdef Py_ssize_t width = self.width
         cdef Py_ssize_t K = self.setting.K
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
-        cdef double h, excess
+        cdef double h, excess, zero = 0.0
         if self.setting.joint and K > 1:         # softmax: slopes are p minus the indicator
             fade_in(&self.S[which, 0, 0], fade, 0.0, &self.f[which, 0], &self.new_S[which, 0, 0], width)
             for a in range(width):
@@ -135,6 +138,12 @@ cdef class Stack(Method):
         small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
         for a in range(width):
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
+            zero += 0.0 * self.new_v[which, a]
+            for b in range(width):
+                zero += 0.0 * self.new_S[which, a, b]
+        if zero != 0.0:                          # NaN
+            memcpy(&self.new_v[which, 0], &self.v[which, 0], width * sizeof(double))
+            memcpy(&self.new_S[which, 0, 0], &self.S[which, 0, 0], width * width * sizeof(double))
 
     cdef void commit(self, Row* row) noexcept nogil:
         Method.commit(self, row)

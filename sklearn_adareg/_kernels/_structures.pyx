@@ -25,10 +25,11 @@ cdef class Structure:
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         self.setting, self.potential, self.domain, self.arrays = setting, potential, domain, arrays
         self.penalised = setting.l2 > 0.0 or setting.l1 > 0.0
-        self.always_steps = self.penalised or (setting.scaled and setting.start != 0.0)
+        self.always_steps = (self.penalised or (setting.scaled and setting.start != 0.0)
+                             or (potential.time_varying and setting.dual))
         self.unconstrained = isinstance(domain, NoDomain)
         self.projects_whole = not (self.unconstrained or domain.coordinatewise)
-        self.clock = Clock(setting, arrays["clock"])
+        self.clock = potential.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
         self.curvatures = self.average_margins = NULL
@@ -46,6 +47,24 @@ cdef class Structure:
     def in_raw_units(self, weights):
         """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves."""
         return FeatureScale.in_raw_units(self.arrays, weights) if self.setting.scaled else weights
+
+    def accumulated(self):
+        """P_S G of each lane as it is kept: (L, D, D) matrices, (L, D) diagonals, or (L,) multiples of the identity."""
+        raise NotImplementedError
+
+    def preconditioner(self):
+        """H = η ψ(P_S G) of each lane, in the same form."""
+        G = self.accumulated()
+        rates = np.asarray(self.setting.eta)
+        if G.ndim < 3:
+            h = self.potential(np.ascontiguousarray(G.ravel())).reshape(G.shape)
+            return (rates * h.T).T
+        H = np.empty_like(G)
+        for lane in range(self.setting.L):
+            values, vectors = np.linalg.eigh(G[lane])
+            h = rates[lane] * self.potential(np.maximum(values, self.setting.epsilon))
+            H[lane] = (vectors * h) @ vectors.T
+        return H
 
     cdef bint wants_curvatures(self, bint steep) noexcept nogil:
         """Whether steps look at the curvature of the loss; ``steep``: its slopes are unbounded."""

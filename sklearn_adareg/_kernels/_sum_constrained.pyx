@@ -219,7 +219,7 @@ cdef class SumConstrained(ActiveSet):
                 if self._state[i] * c[i] < 0:
                     c[i] = 0
                 size += fabs(c[i])
-        # Far from u, c = u − Hw has few digits of its own, and a sign that rounding has changed takes part of the sum with it.
-        if size > 0 and not two_signs:
+        # Far from u, c = u − Hw has few digits of its own, or none, and a sign that rounding has changed takes part of the sum.
+        if not two_signs:
             for i in range(d):
-                c[i] *= radius / size
+                c[i] = c[i] * (radius / size) if size > 0 else (radius / (d - n) if self._state[i] != 0 else 0)

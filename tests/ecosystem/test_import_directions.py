@@ -14,7 +14,7 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 # Highest first. A module may import from its own line and from those below.
 LAYERS = (
     "_rounds",
-    "_stack",
+    "_stack _committee",
     "_methods",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral",
     "_block",

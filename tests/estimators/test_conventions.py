@@ -220,7 +220,7 @@ def test_a_model_says_whether_it_is_fitted(cls):
 
 
 def test_what_is_public_is_what_is_promised():
-    promised = {"AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"}
+    promised = {"AdaReg", "AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"}
     assert promised <= set(sklearn_adareg.__all__)
     for name in sklearn_adareg.__all__:
         assert hasattr(sklearn_adareg, name)

@@ -104,3 +104,16 @@ def test_diabetes_in_other_units_gives_the_same_predictions():
         raw = AdaRegRegressor(structure=structure).partial_fit(X, y)
         other = AdaRegRegressor(structure=structure).partial_fit(X * factors, 1e-7 * y)
         np.testing.assert_allclose(1e7 * other.predict(X * factors), raw.predict(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"alpha": 1e-9}, {"domain": "box", "radius": 1e6}, {"domain": "l2", "radius": 1e6}],
+    ids=str,
+)
+def test_a_penalty_or_a_domain_that_does_nothing_changes_nothing(params):
+    X, y = load_breast_cancer(return_X_y=True)
+    free = AdaRegClassifier(max_iter=1, random_state=0).fit(X, y)
+    bound = AdaRegClassifier(max_iter=1, random_state=0, **params).fit(X, y)
+    assert bound.method_ == free.method_
+    np.testing.assert_allclose(bound.predict_proba(X), free.predict_proba(X), atol=1e-3)

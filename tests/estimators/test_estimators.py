@@ -172,7 +172,7 @@ def test_auto_says_what_it_took():
     assert large.potential_ in POTENTIALS
     for model in (small, large):
         assert np.all(np.asarray(model.eta_) > 0)
-        assert model.epsilon_ > 0
+        assert np.all(np.asarray(model.epsilon_) > 0)
     lasso = AdaRegClassifier(max_iter=1, alpha=0.1, l1_ratio=1.0).fit(X, Y)
     assert lasso.structure_ == "diag"
     custom = AdaRegClassifier(FourthRoot(), "full", max_iter=1).fit(X, Y)

@@ -1,5 +1,7 @@
 """The compiled projections: optimality conditions, a peer, closed forms, corner cases."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
@@ -34,13 +36,13 @@ def support(name, w, r):
 
 def infeasibility(name, c, r):
     excess = {
-        "l2": np.linalg.norm(c) / r - 1,
-        "box": np.abs(c).max() / r - 1,
-        "l1": np.abs(c).sum() / r - 1,
-        "simplex": max(abs(c.sum() / r - 1), -c.min() / r),
-        "nonnegative": -c.min() / r,
+        "l2": lambda: np.linalg.norm(c) / r - 1,
+        "box": lambda: np.abs(c).max() / r - 1,
+        "l1": lambda: np.abs(c).sum() / r - 1,
+        "simplex": lambda: max(abs(c.sum() / r - 1), -c.min() / r),
+        "nonnegative": lambda: -c.min() / r,
     }
-    return max(excess[name], 0.0)
+    return max(excess[name](), 0.0)
 
 
 def kkt_residual(name, u, H, c, w, r):
@@ -354,3 +356,191 @@ def test_only_boxes_and_orthants_are_clips():
     assert clips == ["box", "nonnegative"]
     assert (_domains.Box(3, 2.0).lower, _domains.Box(3, 2.0).upper) == (-2.0, 2.0)
     assert (_domains.Nonnegative(3, 2.0).lower, _domains.Nonnegative(3, 2.0).upper) == (0.0, np.inf)
+
+
+# ---- any scale, any spread of units, and matrices that are positive definite up to rounding only
+
+
+def best_state(name, u, H, r):
+    """The projection onto a polyhedron of few dimensions: the best of all combinations of active constraints."""
+    d, K = len(u), np.linalg.inv(H)
+    best, best_value = None, np.inf
+    for signs in product((-1, 0, 1), repeat=d):
+        sign = np.array(signs)
+        if name in ("simplex", "nonnegative") and sign.min() < 0:
+            continue
+        if name in ("box", "nonnegative"):
+            pinned = sign != 0
+            value = r * sign if name == "box" else np.zeros(d)
+            c = np.where(pinned, value, 0.0)
+            free = ~pinned
+            right = K[free] @ u - K[np.ix_(free, pinned)] @ c[pinned]
+            c[free] = np.linalg.solve(K[np.ix_(free, free)], right)
+        else:  # Σ sign·c = r on the support of the signs
+            free = sign != 0
+            if not free.any():
+                continue
+            n = free.sum()
+            system = np.zeros((n + 1, n + 1))
+            system[:n, :n] = K[np.ix_(free, free)]
+            system[:n, n] = system[n, :n] = sign[free]
+            c = np.zeros(d)
+            c[free] = np.linalg.solve(system, np.append(K[free] @ u, r))[:n]
+            if (sign * c).min() < -1e-12 * r:
+                continue
+        if infeasibility(name, c, r) <= 1e-12 and (c - u) @ K @ (c - u) < best_value:
+            best, best_value = c, (c - u) @ K @ (c - u)
+    return u if name in ("box", "l1", "nonnegative") and infeasibility(name, u, r) == 0 else best
+
+
+@every_polyhedron
+def test_full_projection_equals_the_best_of_all_active_sets(name):
+    rng = np.random.default_rng(20)
+    for d in (1, 2, 4):
+        for _ in range(6):
+            H, u = random_spd(rng, d, 30.0), 2 * rng.normal(size=d)
+            c, _ = DOMAINS[name](d, 1.0).project_in(u, H)
+            np.testing.assert_allclose(c, best_state(name, u, H, 1.0), rtol=0, atol=1e-12)
+
+
+def test_l2_projection_equals_bisection_in_the_eigenbasis():
+    rng = np.random.default_rng(21)
+    for d in (1, 2, 8, 64):
+        for r in (0.01, 1.0, 30.0):
+            H = random_spd(rng, d, 1e3)
+            values, basis = np.linalg.eigh(H)
+            u = 3 * r * rng.normal(size=d)
+            if np.linalg.norm(u) <= r:
+                continue
+            along = exact_diagonal_projection("l2", basis.T @ u, values, r).astype(float)
+            c, _ = DOMAINS["l2"](d, r).project_in(u, H)
+            np.testing.assert_allclose(c, basis @ along, rtol=0, atol=1e-12 * r)
+
+
+@every_domain
+@pytest.mark.parametrize("spread", [5, 10])
+def test_optimality_does_not_depend_on_the_spread_of_units(name, spread):
+    # Entries of H from 1e-20 to 1e20; residuals are relative, coordinate by coordinate.
+    rng = np.random.default_rng(22)
+    for d in (2, 9, 40):
+        for condition in (1.0, 1e6):
+            H = random_spd(rng, d, condition, spread)
+            root = np.sqrt(np.diag(H))
+            for r in (1e-3, 1.0, 1e3):
+                domain = DOMAINS[name](d, r)
+                for u in (r * rng.normal(size=d), r / d - H @ (rng.normal(size=d) / root)):
+                    c, w = domain.project_in(u, H)
+                    assert kkt_residual(name, u, H, c, w, r) <= 1e-12
+
+
+@every_domain
+@pytest.mark.parametrize("factor", [1e-300, 1e-200, 1e200, 1e300])
+def test_projection_does_not_depend_on_a_common_factor_of_the_matrix(name, factor):
+    rng = np.random.default_rng(23)
+    H, u = random_spd(rng, 7), 3 * rng.normal(size=7)
+    expected, w = DOMAINS[name](7, 1.0).project_in(u, H)
+    c, scaled = DOMAINS[name](7, 1.0).project_in(u, factor * H)
+    np.testing.assert_allclose(c, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(scaled * factor, w, rtol=1e-9, atol=1e-10)
+
+
+@every_domain
+def test_units_stand_for_a_matrix_with_scaled_rows_and_columns(name):
+    rng = np.random.default_rng(24)
+    H, u, units = random_spd(rng, 6), 3 * rng.normal(size=6), 10 ** rng.uniform(-3, 3, 6)
+    expected = DOMAINS[name](6, 1.0).project_in(u, H / units / units[:, None])
+    found = DOMAINS[name](6, 1.0).project_in(u, H, units=units)
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-12)
+
+
+@every_domain
+def test_a_start_changes_the_effort_and_not_the_point(name):
+    rng = np.random.default_rng(25)
+    with_start = without = 0
+    for d in (1, 5, 30):
+        domain = DOMAINS[name](d, 0.3)
+        for _ in range(5):
+            H, u = random_spd(rng, d, 1e4), 3 * rng.normal(size=d)
+            c, _ = domain.project_in(u, H)
+            without += domain.metric.factorizations
+            for start in (c, domain.project(rng.normal(size=d), np.ones(d)), np.zeros(d)):
+                found, _ = domain.project_in(u, H, start=start)
+                np.testing.assert_allclose(found, c, rtol=0, atol=1e-12)
+                with_start += domain.metric.factorizations if start is c else 0
+    assert with_start <= without
+
+
+@every_domain
+@pytest.mark.parametrize("excess", [1e-15, 1e-12, 1e-8, 1e-4])
+def test_points_hardly_outside_are_projected(name, excess):
+    rng = np.random.default_rng(26)
+    for spread in (0, 5):
+        for r in (0.01, 1.0, 100.0):
+            H = random_spd(rng, 12, 1e3, spread)
+            domain = DOMAINS[name](12, r)
+            u = domain.project(rng.normal(size=12) * r * 9, np.ones(12)) * (1 + excess) - excess * r
+            c, w = domain.project_in(u, H)
+            assert infeasibility(name, c, r) <= 1e-13
+            assert domain.holds(c) or name == "simplex"
+            root = np.sqrt(np.diag(H))
+            # A rounded sum is the sum for a slightly different radius.
+            rounded = r * np.abs(w).max() / np.sqrt(w @ H @ w + 1e-300)
+            slack = np.abs(u) + root * (root @ np.abs(w) + rounded) + 1e-300
+            assert np.all(np.abs(u - c - H @ w) <= 1e-13 * slack)
+
+
+@every_domain
+@pytest.mark.parametrize("negative", [0.0, 1e-15, 1e-12, 1e-8, 1e-5])
+def test_a_matrix_with_small_negative_eigenvalues_is_enlarged_as_little_as_it_takes(name, negative):
+    rng = np.random.default_rng(27)
+    for d in (3, 20):
+        basis = np.linalg.qr(rng.normal(size=(d, d)))[0]
+        values = np.r_[np.full(d // 3, -negative), np.logspace(-2, 0, d - d // 3)]
+        H = (basis * values) @ basis.T
+        scale = 10 ** rng.uniform(-5, 5, d)
+        H = (H + H.T) / 2 * scale[:, None] * scale
+        domain = DOMAINS[name](d, 0.1)
+        for u in (rng.normal(size=d), 0.1 / d - H @ (rng.normal(size=d) / scale), -np.ones(d)):
+            c, w = domain.project_in(u, H)
+            assert np.isfinite(c).all()
+            assert infeasibility(name, c, 0.1) <= 1e-12
+            smallest = np.linalg.eigvalsh(H / np.sqrt(np.diag(H)) / np.sqrt(np.diag(H))[:, None])[0]
+            assert domain.metric.ridge <= max(100 * abs(smallest), 1e-10)
+            enlarged = H + domain.metric.ridge * np.diag(np.diag(H))
+            assert kkt_residual(name, u, enlarged, c, w, 0.1) <= 1e-11
+
+
+@every_domain
+def test_coordinates_without_an_entry_in_the_matrix_are_projected_too(name):
+    rng = np.random.default_rng(28)
+    H = np.zeros((5, 5))
+    H[1:4, 1:4] = random_spd(rng, 3)
+    for matrix in (H, np.zeros((5, 5))):
+        domain = DOMAINS[name](5, 0.5)
+        c, _ = domain.project_in(np.array([3.0, -1.0, 2.0, -4.0, -2.0]), matrix)
+        assert infeasibility(name, c, 0.5) <= 1e-13
+
+
+@every_domain
+def test_points_up_to_the_largest_numbers_are_projected_or_refused(name):
+    rng = np.random.default_rng(29)
+    for size in (1e20, 1e100, 1e200, 1e290):
+        H = random_spd(rng, 6, 1e3, 3)
+        c, _ = DOMAINS[name](6, 1.0).project_in(size * rng.normal(size=6), H)
+        assert infeasibility(name, c, 1.0) <= 1e-12
+
+
+@every_domain
+def test_confine_leaves_points_inside_alone_and_brings_the_others_in(name):
+    rng = np.random.default_rng(30)
+    domain = DOMAINS[name](4, 2.0)
+    inside = np.array([0.5, 0.0, 1.0, 0.5])
+    np.testing.assert_array_equal(domain.confine(inside), inside)
+    for _ in range(10):
+        outside = 5 * rng.normal(size=4)
+        c = domain.confine(outside)
+        assert infeasibility(name, c, 2.0) <= 1e-15
+        assert domain.holds(c) or name == "simplex"
+    np.testing.assert_allclose(DOMAINS["simplex"](4, 2.0).confine(0.9 * inside), inside, rtol=1e-15)
+    assert DOMAINS["simplex"](4, 2.0).confine(-inside).sum() == 2.0

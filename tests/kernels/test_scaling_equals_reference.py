@@ -175,6 +175,7 @@ def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
 
 # ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
 
+COMMITTEE = (0.5, 8.0)  # epsilon of its members
 VARIANTS = [
     {"average": 1.0},
     {"average": 10.0, "fit_intercept": False},
@@ -203,7 +204,39 @@ def test_the_stack_of_two_step_sizes(loss, variant):
 def test_newton_steps(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
+    for w in (None, weight):
+        expected = newton(Z, y, sample_weight=w, **reference, **variant)
+        assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@every_loss
+def test_newton_steps_with_a_given_epsilon(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    expected = newton(Z, y, epsilon=2.0, sample_weight=weight, **reference)
+    assert_equals(*expected, lambda: estimator(loss, epsilon=2.0, average=10.0), Z, y, weight)
+
+
+CONSTRAINED = [
+    {"alpha": 0.02, "average": 2.0},
+    {"alpha": 1e-9, "average": False, "fit_intercept": False},
+    {"domain": "box", "radius": RADIUS, "average": 2.0},
+    {"domain": "l2", "radius": RADIUS, "average": False},
+    {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
+    {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+]
+
+
+@pytest.mark.parametrize("variant", CONSTRAINED, ids=str)
+@pytest.mark.parametrize(
+    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
+)
+def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
@@ -213,7 +246,7 @@ def test_hundreds_of_rounds_stay_on_the_references():
     Z, score, weight = rows(5, n=500)
     for loss in ("log_loss", "squared_error"):
         y = target(loss, score)
-        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight)
+        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight, epsilon=COMMITTEE)
         assert_equals(*expected, lambda loss=loss: estimator(loss, average=10.0), Z, y, weight)
         expected = stacked(Z, y, loss=loss, sample_weight=weight)
         assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from streams import STRUCTURES, UPDATES, estimator, learn, rows, target, weights_of
 
-from sklearn_adareg import SpectralPotential
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
 
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
@@ -154,6 +154,82 @@ def test_a_first_fit_that_fails_leaves_no_model():
         assert not hasattr(model, name)
 
 
+# --- running units and the defaults ---------------------------------------------------------------
+
+DEFAULTS = [
+    {"structure": "full"},  # Newton steps
+    {"structure": "diag"},  # stacks of step sizes
+    {"structure": "iso"},
+    {"structure": "full", "average": False},
+    {"structure": "diag", "average": False},
+]
+UNITS = [
+    {"eta": 0.5},
+    {"eta": 0.5, "average": False},
+    {"eta": 0.5, "alpha": 0.01, "average": False},
+    {"eta": 0.5, "domain": "l2", "radius": 0.3},
+    {"eta": 0.5, "domain": "simplex", "radius": 0.3},
+    {"eta": 0.5, "domain": "nonnegative"},
+]
+
+
+def make(potential, loss="squared_error", **params):
+    """A model in running units, which learns its step size unless it is told one."""
+    cls = AdaRegClassifier if loss in _registry.CLASSIFICATION_LOSSES else AdaRegRegressor
+    return cls(potential, loss=loss, **params)
+
+
+def assert_a_row_stops(build, X, y, weight=None):
+    """The row BAD stops a call, and the model is the twin that never saw it, also when both go on."""
+    model, twin = build(), build()
+    weight = np.ones(len(y)) if weight is None else weight
+    with pytest.raises(ValueError, match=f"Stopped at row {BAD}:"):
+        learn(model, X, y, weight)
+    learn(twin, X[:BAD], y[:BAD], weight[:BAD])
+    assert_same(model, twin)
+    for each in (model, twin):
+        learn(each, X[BAD + 1 :], y[BAD + 1 :], weight[BAD + 1 :])
+    assert_same(model, twin)
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("params", DEFAULTS)
+@pytest.mark.parametrize("width", [4, 45])
+def test_a_target_that_overflows_leaves_no_trace_at_the_defaults(params, change, width):
+    """In version 0.1 Newton steps measured the features of the refused row."""
+    X, y = rows(4, n=BAD + 20, d=width)
+    X[BAD] = np.abs(X[BAD]) * 50 + 10
+    y[BAD] = 1e300
+    assert_a_row_stops(lambda: make("auto", **params), change(X), y)
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("params", DEFAULTS)
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss"])
+def test_a_weight_that_overflows_leaves_no_trace_at_the_defaults(loss, params, change):
+    X, score = rows(4, n=BAD + 20)
+    X[BAD] = np.abs(X[BAD]) * 50 + 10
+    score[BAD] = -score[BAD] * 10
+    weight = np.ones(len(score))
+    weight[BAD] = 1e160
+    assert_a_row_stops(lambda: make("auto", loss, **params), change(X), target(loss, score), weight)
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", ["adagrad", "ons"])
+def test_a_target_that_overflows_leaves_no_trace_in_running_units(
+    potential, structure, update, change
+):
+    X, y = rows(4, n=BAD + 20)
+    X[BAD] *= 7  # its units must not stand
+    y[BAD] = 1e300
+    for params in UNITS:
+        model = {"structure": structure, "update": update, **params}
+        assert_a_row_stops(lambda model=model: make(potential, **model), change(X), y)
+
+
 # --- a user's potential ---------------------------------------------------------------------------
 
 
@@ -198,6 +274,68 @@ def test_an_exception_in_psi_stops_that_round_and_reaches_the_caller(structure, 
         model, twin = (estimator(Refusing(answer), structure, **make) for _ in range(2))
         twin.potential = model.potential
         assert_stops_before(model, twin, change(X), y, message, kind)
+
+
+class Counting(SpectralPotential):
+    """ψ(λ) = 0.3 λ^(−1/4), which raises in the call after so many."""
+
+    calls_left = None  # of all of them: a potential may not change
+
+    def psi(self, eigenvalues):
+        if Counting.calls_left is not None:
+            Counting.calls_left -= 1
+            if Counting.calls_left < 0:
+                Counting.calls_left = None
+                raise LookupError("no such step")
+        return 0.3 * eigenvalues**-0.25
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_an_exception_in_any_call_of_psi_leaves_no_trace_in_running_units(
+    structure, update, change
+):
+    """Units that grow ask ψ more than once in a round."""
+    X, y = rows(4, n=30)
+    X *= np.linspace(1, 20, 30)[:, None]
+    X = change(X)
+    for params in ({}, {"average": False}, {"domain": "l2", "radius": 0.3}):
+        for calls in (1, 2, 7, 20, 25):
+            model, twin = (
+                make(Counting(), structure=structure, update=update, **params) for _ in range(2)
+            )
+            Counting.calls_left = calls
+            with pytest.raises(LookupError, match="no such step"):
+                learn(model, X, y)
+            end = model.t_ if hasattr(model, "t_") else 0
+            if end:
+                learn(twin, X[:end], y[:end])
+                assert_same(model, twin)
+            for each in (model, twin):
+                learn(each, X[end:], y[end:])
+            assert_same(model, twin)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("scaling", [None, "online"])
+def test_an_exception_in_psi_leaves_no_trace_where_a_projection_moves_every_coordinate(
+    update, scaling
+):
+    """Dense rows with zeros of many lanes were taken as sparse, and the projection asked ψ once more, too late."""
+    X, _ = rows(4, n=30, d=12, zeros=0.8)
+    y = np.arange(30) % 6
+    params = {"scaling": scaling, "domain": "l2", "radius": 0.3, "update": update}
+    for calls in (0, 1, 5, 29):
+        model, twin = (AdaRegClassifier(Counting(), "diag", **params) for _ in range(2))
+        for each in (model, twin):
+            each.partial_fit(X, y, classes=np.arange(6))
+        Counting.calls_left = calls
+        with pytest.raises(LookupError, match="no such step"):
+            model.partial_fit(X, y)
+        if model.t_ > 30:
+            twin.partial_fit(X[: model.t_ - 30], y[: model.t_ - 30])
+        assert_same(model, twin)
 
 
 @pytest.mark.parametrize("answer", ANSWERS)

@@ -174,17 +174,13 @@ def test_adagrad_needs_no_limits():
 
 
 def recorded(model, Z, y):
-    """Iterates x_1 … x_{T+1}, gradients and losses of a stream, told row by row."""
-    classes = {"classes": [-1, 1]} if model.loss in _registry.CLASSIFICATION_LOSSES else {}
-    start = R / Z.shape[1] if model.domain == "simplex" else 0.0
-    x, g, losses = [np.full(Z.shape[1], start)], [], []
-    for z, label in zip(Z, y, strict=True):
-        value, slope = LOSSES[model.loss](z @ x[-1], label, {"huber_delta": 1.35})
-        losses.append(value)
-        g.append(slope * z)
-        x.append(model.partial_fit(z[None, :], [label], **classes).coef_.ravel().copy())
-    assert model.progressive_loss_ == pytest.approx(np.mean(losses))
-    return np.array(x), np.array(g), np.array(losses)
+    """A run of the estimator, its losses and gradients those of the reference."""
+    run = regret.record(model, Z, y)
+    for t, (z, label) in enumerate(zip(Z, y, strict=True)):
+        value, slope = LOSSES[model.loss](z @ run.x[t], label, {"huber_delta": 1.35})
+        assert run.losses[t] == pytest.approx(value, rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(run.g[t], slope * z, rtol=1e-9, atol=1e-12)
+    return run
 
 
 def best_point(loss, Z, y, domain, candidates=400):
@@ -207,18 +203,18 @@ def best_point(loss, Z, y, domain, candidates=400):
 def test_the_regret_of_adagrad_is_below_its_bound(loss, structure, domain):
     Z, y = X[:, :3], target(loss, SCORE)
     model = theory("adagrad", structure, loss=loss, domain=domain, average=False)
-    x, g, losses = recorded(model, Z, y)
+    run = recorded(model, Z, y)
     x_star, best = best_point(loss, Z, y, domain)
-    suffered = losses.sum() - best
+    suffered = run.losses.sum() - best
     b = {"l2": 2 * R, "box": 2 * R * np.sqrt(3), "l1": 2 * R, "simplex": R * np.sqrt(2)}[domain]
     b_inf = R if domain == "simplex" else 2 * R
-    G = 1e-10 * np.eye(3) + g.T @ g
+    G = 1e-10 * np.eye(3) + run.g.T @ run.g
     if structure == "block":
         b = block_diameter(domain)
     known = {"structure": structure, **({"blocks": 2} if structure == "block" else {})}
-    bound = regret.adagrad_bound(G, b_inf if structure == "diag" else b, eta=model.eta_, **known)
-    assert suffered <= regret.linear_regret(x, g, x_star) + 1e-9
-    assert regret.linear_regret(x, g, x_star) <= bound
+    bound = regret.adagrad_bound(G, b_inf if structure == "diag" else b, eta=run.eta, **known)
+    assert suffered <= regret.linear_regret(run.x, run.g, x_star) + 1e-9
+    assert regret.linear_regret(run.x, run.g, x_star) <= bound
     # With the best η the two terms are equal, and the bound is √2 b tr √G.
     assert bound == pytest.approx(
         regret.adagrad_bound(G, b_inf if structure == "diag" else b, **known)
@@ -229,27 +225,12 @@ def test_the_regret_of_adagrad_is_below_its_bound(loss, structure, domain):
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error", "squared_hinge"])
 def test_the_regret_of_ons_is_below_its_bound(loss, domain):
     Z, y = X[:, :3] / 4, target(loss, SCORE)
-    model = theory("ons", "full", loss=loss, domain=domain, average=False)
-    first = {"classes": [-1, 1]} if loss != "squared_error" else {}
-    model.partial_fit(Z, y, **first)  # to see all rows, which the step size is for
-    fixed = estimator(
-        "ons",
-        "full",
-        loss=loss,
-        domain=domain,
-        radius=R,
-        eta=model.eta_,
-        epsilon=model.epsilon_,
-        fit_intercept=False,
-        average=False,
-    )
-    x, g, losses = recorded(fixed, Z, y)
-    np.testing.assert_array_equal(x[-1], model.coef_.ravel())
+    run = recorded(theory("ons", "full", loss=loss, domain=domain), Z, y)
     _, best = best_point(loss, Z, y, domain)
-    G = model.epsilon_ * np.eye(3) + g.T @ g
+    G = run.epsilon * np.eye(3) + run.g.T @ run.g
     b = {"l2": 2 * R, "box": 2 * R * np.sqrt(3), "l1": 2 * R, "simplex": R * np.sqrt(2)}[domain]
-    bound = regret.ons_bound(G, b, epsilon=model.epsilon_, eta=model.eta_)
-    assert losses.sum() - best <= bound
+    bound = regret.ons_bound(G, b, epsilon=run.epsilon, eta=run.eta)
+    assert run.losses.sum() - best <= bound
     # The bound is the paper's: (1/2β)(D + D + log det(G)/ε^D) with ε = D/(β²b²).
-    closed = model.eta_ / 2 * (6 + np.linalg.slogdet(G / model.epsilon_)[1])
+    closed = run.eta / 2 * (6 + np.linalg.slogdet(G / run.epsilon)[1])
     assert bound == pytest.approx(closed)

@@ -1,0 +1,27 @@
+"""The margins of rows: what predictions start from."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+LARGEST = np.finfo(np.float64).max
+
+
+def margins(X, coef, intercept):
+    """X·coef' + intercept, (n_rows, lanes); the largest double stands for what is beyond it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
+        for row in np.flatnonzero(~np.isfinite(result).all(axis=1)):
+            result[row] = _bounded(X[[row]], coef, intercept)
+    return result
+
+
+def _bounded(row, coef, intercept):
+    """The margins of a row whose terms overflow: from numbers of size 1, in a unit that is bounded at the end."""
+    values = row.toarray()[0] if sparse.issparse(row) else row[0]
+    weights = coef.toarray() if sparse.issparse(coef) else coef
+    terms = np.append(values.astype(np.float64), 1.0)
+    factors = np.column_stack([weights, np.broadcast_to(intercept, len(weights))])
+    size, unit = np.abs(terms).max(), np.maximum(np.abs(factors).max(axis=1), 1.0)
+    scaled = (factors / unit[:, None]) @ (terms / size)
+    return np.clip(scaled * size * unit, -LARGEST, LARGEST)
