@@ -157,7 +157,9 @@ def tidy(params):
     if not domain.joint_prox:
         params.pop("alpha", None)
     structure = _registry.STRUCTURES.get(params.get("structure"))
-    if structure is None or not structure.has_blocks:
+    if structure is not None and structure.has_blocks:
+        params.setdefault("blocks", 4)  # "auto" depends on how many rows the first call has
+    else:
         params.pop("blocks", None)
     if (structure is not None and not structure.takes_l1) or not params.get("alpha"):
         params.pop("l1_ratio", None)

@@ -5,6 +5,7 @@ from ._rows cimport Row
 
 cdef class Block(BlockPoint):
     cdef Family families               # the largest blocks; the others follow
+    cdef bint in_one_pass              # rounds in which no unit grows cannot fail
     cdef long long[::1] saved, reset   # per block: the last change of units that it was part of
 
     cdef int take_units(self, Row* row) noexcept nogil

@@ -81,6 +81,7 @@ cdef class Block(BlockPoint):
         self.blocks.take(row, self.touch_all)
         if self.scale is not None:
             self.find_share()
+            self.fused = self.in_one_pass and self.scale.grew == 0   # a block in units far larger may overflow
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t of the blocks touched, with the gradient of the L2 penalty in it, and θ_t."""

@@ -143,4 +143,4 @@ cdef class BlockONS(Block):
 
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Block.bind_loss(self, curvatures, steep)
-        self.fused = not (self.setting.dual or self.penalised or self.always_steps) and self.unconstrained
+        self.fused = self.in_one_pass = not (self.setting.dual or self.penalised or self.always_steps) and self.unconstrained
