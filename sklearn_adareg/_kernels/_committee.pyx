@@ -22,6 +22,7 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double CAP = 10.0
+cdef double NEGLIGIBLE = 1e-6
 
 
 cdef class Committee(Method):
@@ -81,7 +82,19 @@ cdef class Committee(Method):
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
+        if not self.first_sight:
+            self.let_losers_rest()
         return value
+
+    cdef void let_losers_rest(self) noexcept nogil:
+        """In later passes members that have no part in the combination need not learn any more."""
+        cdef Py_ssize_t k, r
+        cdef Py_ssize_t K = self.setting.K
+        for k in range(K):
+            self.find_shares(k)
+            for r in range(self.setting.R):
+                if self.shares[r] < NEGLIGIBLE:
+                    self.slopes[r * K + k] = self.curvatures[r * K + k] = 0.0
 
     cdef void find_shares(self, Py_ssize_t k) noexcept nogil:
         """p of the members of weight vector k."""

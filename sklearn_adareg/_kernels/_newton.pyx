@@ -131,6 +131,10 @@ cdef class Newton(Full):
         cdef double* v
         cdef double* z
         for l in range(self.setting.L):
+            self.weights[l] = 0.0
+            if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
+                memset(&self.move[l, 0], 0, D * sizeof(double))
+                continue
             v, z = self.inverse.next_v(l), self.inverse.next_g(l)
             memset(z, 0, D * sizeof(double))
             for j in range(row.n):
@@ -150,7 +154,6 @@ cdef class Newton(Full):
             total += fabs(factor) * dot(v, v, D)         # v is in units in which its squares are numbers
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
-            self.weights[l] = 0.0
             if w * q > 0.0:
                 root = sqrt(w)
                 for i in range(D):
