@@ -31,6 +31,7 @@ import numpy as np
 cdef double RIDGE_OF_INTERCEPT = 0.1
 cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
 cdef double JUMP = 1e4                   # a ridge that grows by more would cancel too many digits of P
+cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
 cdef double TINY = 1e-290, LARGE = 1e300
 cdef double FARTHEST = 1e30              # how far values may be from 1 in their unit
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
@@ -193,6 +194,8 @@ cdef class Newton(Full):
         cdef double* v
         # in the units of the lane's curvatures, for a weight in the feature's own unit
         growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
+        # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
+        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
         weight = self.propose_along(lane, i, growth)
         v = self.inverse.next_v(lane)
         step = weight * sqrt(growth) * x[i]
