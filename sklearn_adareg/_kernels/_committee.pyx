@@ -111,7 +111,7 @@ cdef class Committee(Method):
     cdef void judge(self, Py_ssize_t k, const double* target, double weight) noexcept nogil:
         """Add the loss of each member at the margin that it would publish; committed when the round stands."""
         cdef Py_ssize_t r
-        cdef double unit = 1.0
+        cdef double loss, unit = 1.0
         self.new_mean[k] = self.mean[k]
         if not self.combined.plain:
             self.new_mean[k] += weight * self.loss_at(k, self.M[k], target)
@@ -119,7 +119,8 @@ cdef class Committee(Method):
         for r in range(self.setting.R):
             self.new_losses[k, r] = self.losses[k, r]
             if unit > 0.0:
-                self.new_losses[k, r] += weight * fmin(CAP, self.loss_at(k, self.published_margins[r * self.setting.K + k], target) / unit)
+                loss = self.loss_at(k, self.published_margins[r * self.setting.K + k], target)
+                self.new_losses[k, r] += weight * fmin(CAP, loss / unit)
 
     cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil:
         """The loss of weight vector k; under a log link what it is above that of the best margin, which is never negative."""

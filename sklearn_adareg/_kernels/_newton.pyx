@@ -225,13 +225,13 @@ cdef class Newton(Full):
                 self.H[i, i] = 1.0
 
     cdef void abandon(self, Row* row) noexcept nogil:
-        cdef Py_ssize_t i, k
-        for k in range(self.columns.changed):
-            i = self.columns.which[k]
-            self.centered -= (self.columns.columns[i].center != 0.0) - (self.columns.old[k].center != 0.0)
-            self.entered -= (self.columns.columns[i].entered != 0.0) - (self.columns.old[k].entered != 0.0)
+        cdef Py_ssize_t i
         self.columns.undo()
         self.undo.restore()
+        self.centered = self.entered = 0             # counted anew: a row may name a feature twice
+        for i in range(self.setting.d):
+            self.centered += self.columns.columns[i].center != 0.0
+            self.entered += self.columns.columns[i].entered != 0.0
 
     # ---- units --------------------------------------------------------------------------------------------------
 
