@@ -15,6 +15,7 @@ from ._recipe import Recipe
 FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
 MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
+PASSES_OF_COMMITTEE = 2  # of which the first takes twice the time
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 COMMITTEE = {**NEWTON, "epsilon": (0.5, 8.0)}  # the larger one for few rows, which overfit
@@ -24,14 +25,16 @@ STACK = {"epsilon": 1.0, "average": 1.0}
 def passes(params, recipe, rows):
     """How many passes ``fit`` makes at the most.
 
-    A model that learns its step size is nearly done after one pass. Two more help where there are many rows
+    A model that learns its step size is nearly done after one pass. One or two more help where there are many rows
     per feature, and overfit where there are few.
     """
     if params["max_iter"] is not None:
         return params["max_iter"]
     if params["early_stopping"] or recipe.method == "algorithm1":
         return MOST_PASSES
-    return MORE_PASSES if rows >= ROWS_PER_FEATURE * recipe.d else 1
+    if rows < ROWS_PER_FEATURE * recipe.d:
+        return 1
+    return PASSES_OF_COMMITTEE if recipe.method == "committee" else MORE_PASSES
 
 
 def resolve_names(params, d):

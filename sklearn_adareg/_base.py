@@ -247,9 +247,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         """A running state goes on only with the parameters that it was built from."""
         for name, before in self._begun_with.items():
             now = getattr(self, name)
-            with np.errstate(over="ignore"):  # numbers of NumPy's smaller types
-                changed = not same_value(now, before)
-            if changed:
+            if now is not before and _differ(now, before):
                 raise ValueError(
                     f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
                     f"change it; set {name} back, or call fit (warm_start=False) to start anew."
@@ -368,3 +366,12 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _differ(now, before):
+    """Whether two values of a parameter differ; NumPy's numbers do not compare with integers beyond their range."""
+    try:
+        with np.errstate(over="ignore"):
+            return not same_value(now, before)
+    except OverflowError:
+        return True

@@ -14,6 +14,7 @@ cdef class Committee(Method):
     cdef double[::1] average_margins
     cdef const double* published_margins      # of the lanes: of the averages, or of the last iterates
 
+    cdef void let_losers_rest(self) noexcept nogil
     cdef void find_shares(self, Py_ssize_t k) noexcept nogil
     cdef void judge(self, Py_ssize_t k, const double* target, double weight) noexcept nogil
     cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil

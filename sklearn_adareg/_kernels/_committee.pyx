@@ -22,6 +22,7 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double CAP = 10.0
+cdef double NEGLIGIBLE = 1e-6
 
 
 cdef class Committee(Method):
@@ -81,7 +82,19 @@ cdef class Committee(Method):
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
+        if not self.first_sight:
+            self.let_losers_rest()
         return value
+
+    cdef void let_losers_rest(self) noexcept nogil:
+        """In later passes members that have no part in the combination need not learn any more."""
+        cdef Py_ssize_t k, r
+        cdef Py_ssize_t K = self.setting.K
+        for k in range(K):
+            self.find_shares(k)
+            for r in range(self.setting.R):
+                if self.shares[r] < NEGLIGIBLE:
+                    self.slopes[r * K + k] = self.curvatures[r * K + k] = 0.0
 
     cdef void find_shares(self, Py_ssize_t k) noexcept nogil:
         """p of the members of weight vector k."""
@@ -98,7 +111,7 @@ cdef class Committee(Method):
     cdef void judge(self, Py_ssize_t k, const double* target, double weight) noexcept nogil:
         """Add the loss of each member at the margin that it would publish; committed when the round stands."""
         cdef Py_ssize_t r
-        cdef double own, unit = 1.0
+        cdef double loss, unit = 1.0
         self.new_mean[k] = self.mean[k]
         if not self.combined.plain:
             self.new_mean[k] += weight * self.loss_at(k, self.M[k], target)
@@ -106,8 +119,8 @@ cdef class Committee(Method):
         for r in range(self.setting.R):
             self.new_losses[k, r] = self.losses[k, r]
             if unit > 0.0:
-                own = self.loss_at(k, self.published_margins[r * self.setting.K + k], target)
-                self.new_losses[k, r] += weight * fmin(CAP, own / unit)
+                loss = self.loss_at(k, self.published_margins[r * self.setting.K + k], target)
+                self.new_losses[k, r] += weight * fmin(CAP, loss / unit)
 
     cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil:
         """The loss of weight vector k; under a log link what it is above that of the best margin, which is never negative."""

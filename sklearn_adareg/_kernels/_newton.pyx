@@ -31,6 +31,7 @@ import numpy as np
 cdef double RIDGE_OF_INTERCEPT = 0.1
 cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
 cdef double JUMP = 1e4                   # a ridge that grows by more would cancel too many digits of P
+cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
 cdef double TINY = 1e-290, LARGE = 1e300
 cdef double FARTHEST = 1e30              # how far values may be from 1 in their unit
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
@@ -131,6 +132,10 @@ cdef class Newton(Full):
         cdef double* v
         cdef double* z
         for l in range(self.setting.L):
+            self.weights[l] = 0.0
+            if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
+                memset(&self.move[l, 0], 0, D * sizeof(double))
+                continue
             v, z = self.inverse.next_v(l), self.inverse.next_g(l)
             memset(z, 0, D * sizeof(double))
             for j in range(row.n):
@@ -150,7 +155,6 @@ cdef class Newton(Full):
             total += fabs(factor) * dot(v, v, D)         # v is in units in which its squares are numbers
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
-            self.weights[l] = 0.0
             if w * q > 0.0:
                 root = sqrt(w)
                 for i in range(D):
@@ -190,6 +194,8 @@ cdef class Newton(Full):
         cdef double* v
         # in the units of the lane's curvatures, for a weight in the feature's own unit
         growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
+        # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
+        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
         weight = self.propose_along(lane, i, growth)
         v = self.inverse.next_v(lane)
         step = weight * sqrt(growth) * x[i]
@@ -219,13 +225,13 @@ cdef class Newton(Full):
                 self.H[i, i] = 1.0
 
     cdef void abandon(self, Row* row) noexcept nogil:
-        cdef Py_ssize_t i, k
-        for k in range(self.columns.changed):
-            i = self.columns.which[k]
-            self.centered -= (self.columns.columns[i].center != 0.0) - (self.columns.old[k].center != 0.0)
-            self.entered -= (self.columns.columns[i].entered != 0.0) - (self.columns.old[k].entered != 0.0)
+        cdef Py_ssize_t i
         self.columns.undo()
         self.undo.restore()
+        self.centered = self.entered = 0             # counted anew: a row may name a feature twice
+        for i in range(self.setting.d):
+            self.centered += self.columns.columns[i].center != 0.0
+            self.entered += self.columns.columns[i].entered != 0.0
 
     # ---- units --------------------------------------------------------------------------------------------------
 

@@ -240,3 +240,19 @@ def test_parameters_may_be_of_single_precision():
     model = AdaRegRegressor(eta=1e200).partial_fit(X[:1], score[:1])
     with pytest.raises(ValueError, match=r"eta was 1e\+200 when this model began and is 0.5 now"):
         model.set_params(eta=half).partial_fit(X, score)
+
+
+def test_a_penalty_on_features_of_any_size_leaves_finite_weights():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for size in (1e-30, 1e-100, 1e-200, 1e-290):
+        for alpha in (1e-9, 0.01, 10.0):
+            model = AdaRegRegressor(alpha=alpha).partial_fit(X * [size, 1.0, 1.0], X[:, 1])
+            assert np.isfinite(model.coef_).all()
+            assert np.isfinite(model.intercept_).all()
+
+
+def test_a_parameter_beyond_every_float_is_told_from_a_small_one():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = AdaRegRegressor(eta=np.float32(0.5)).partial_fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="eta was .*0.5.* when this model began"):
+        model.set_params(eta=10**400).partial_fit(X, X[:, 0])
