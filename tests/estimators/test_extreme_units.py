@@ -254,5 +254,5 @@ def test_a_penalty_on_features_of_any_size_leaves_finite_weights():
 def test_a_parameter_beyond_every_float_is_told_from_a_small_one():
     X = np.random.default_rng(0).normal(size=(20, 3))
     model = AdaRegRegressor(eta=np.float32(0.5)).partial_fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="eta was .*0.5.* when this model began"):
+    with pytest.raises(ValueError, match=r"eta was .*0\.5.* when this model began"):
         model.set_params(eta=10**400).partial_fit(X, X[:, 0])
