@@ -23,9 +23,9 @@ from libc.math cimport fmax, sqrt
 from libc.string cimport memcpy, memset
 
 from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
-from scipy.linalg.cython_lapack cimport dpotrf, dsyevd
 
 from ._eigen_loops cimport small_eigen
+from ._lapack cimport dpotrf, dsyevd
 from ._loops cimport add_squares, combine, dot, dots, mirror, rank_one
 from ._potentials cimport Potential
 from ._undo cimport UndoLog

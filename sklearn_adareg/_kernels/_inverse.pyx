@@ -16,8 +16,8 @@ from libc.math cimport fmax, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
-from scipy.linalg.cython_lapack cimport dpotrf, dpotri
 
+from ._lapack cimport dpotrf, dpotri
 from ._loops cimport add_squares, axpy, combine, dot, dots, mirror, rank_one, sparse_dot
 from ._undo cimport UndoLog
 

@@ -13,8 +13,8 @@ from libc.math cimport fabs, fmax, fmin, frexp, isfinite, ldexp, sqrt
 from libc.string cimport memset
 
 from scipy.linalg.cython_blas cimport dsymv
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs
 
+from ._lapack cimport dpotrf, dpotrs
 from ._loops cimport axpy, dot
 
 import numpy as np
