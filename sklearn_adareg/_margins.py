@@ -11,8 +11,9 @@ def margins(X, coef, intercept):
     """X·coef' + intercept, (n_rows, lanes); the largest double stands for what is beyond it."""
     with np.errstate(over="ignore", invalid="ignore"):
         result = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
-        for row in np.flatnonzero(~np.isfinite(result).all(axis=1)):
-            result[row] = _bounded(X[[row]], coef, intercept)
+        if not np.isfinite(result.sum()):  # some margin, or only the sum
+            for row in np.flatnonzero(~np.isfinite(result).all(axis=1)):
+                result[row] = _bounded(X[[row]], coef, intercept)
     return result
 
 
