@@ -24,6 +24,11 @@ class FittedLinearModel:
             )
         return self._state
 
+    def _loss_in_use(self):
+        """The loss that the model learnt with, or is going to; the parameter may have been set since."""
+        state = getattr(self, "_state", None)
+        return self.loss if state is None else state.recipe.loss
+
     def _publish(self):
         """The model of the last finished round or, while rounds are played, the one that was last shown."""
         state = self._fitted_state()
