@@ -39,6 +39,7 @@ from ._weights import (
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
+    "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 
@@ -350,6 +351,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def __getstate__(self):
         with guard_of(self).calls:  # not in the middle of a call that learns
             kept = super().__getstate__()
+            if (
+                kept.get("_state") is not None
+            ):  # the next call may begin before all arrays are written
+                kept = {**kept, "_state": kept["_state"].copy()}
         return {name: value for name, value in kept.items() if name not in ("_accepted", "_guard")}
 
     def __setstate__(self, kept):

@@ -53,6 +53,7 @@ class Loss:
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     nonnegative_targets: bool = False
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
+    plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
 
     @property
@@ -105,6 +106,7 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
+    forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
@@ -157,5 +159,6 @@ class Method:
 
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
+    forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

@@ -1,13 +1,13 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """What is kept of the rows at first sight, each predicted before it was learnt from.
 
-Sums over all rows: of weighted losses and weights, of mistakes, of clipped losses ℓ_t, and of (ℓ_t − mean of ℓ_1 … ℓ_{t−1})², the variance
-process of empirical Bernstein confidence sequences (the mean of no losses is 0). The last three count every row once, whatever its
-weight; a flag tells whether any weight was not 1.
+Sums over all rows: of weighted losses and weights, of mistakes, of clipped losses ℓ_t, and of (ℓ_t − mean of ℓ_1 … ℓ_{t−1})², the
+variance process of empirical Bernstein confidence sequences (the mean of no losses is 0). The last three count every row once,
+whatever its weight; a flag tells whether any weight was not 1.
 
-A curve: these sums at rounds 1, 2, 4, 8, … and at the multiples of a step that is the smallest power of two with at most MOST multiples
-so far. When there are more, every other one goes and the step doubles. So memory is fixed, and the points depend on the number of rows
-alone.
+A curve: these sums at rounds 1, 2, 4, 8, … and at the multiples of a step, the smallest power of two that has fewer than MOST multiples
+so far. When there are as many, every other one goes and the step doubles. So memory is fixed, and the points depend on the number of
+rows alone.
 """
 import numpy as np
 
