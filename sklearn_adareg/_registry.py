@@ -233,7 +233,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
-    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {
