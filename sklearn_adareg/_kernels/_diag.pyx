@@ -30,8 +30,6 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._potentials import stay_narrow as keep_potentials_narrow
 
-import numpy as np
-
 
 def stay_narrow(bint wish):
     """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
