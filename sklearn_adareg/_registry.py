@@ -243,6 +243,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
@@ -252,6 +253,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         one_step_size=True,
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
@@ -261,7 +263,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
-    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {

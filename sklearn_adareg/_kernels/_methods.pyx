@@ -43,9 +43,9 @@ cdef class Method:
         cdef Curvatures curvatures = None
         arrays = self.arrays
         if prefix + "residuals" in arrays:
-            residuals = Residuals(arrays[prefix + "residuals"], arrays["weight"])
+            residuals = Residuals(arrays[prefix + "residuals"], arrays["weight"], self.setting.forgetting)
         if prefix + "curvatures" in arrays:
-            curvatures = Curvatures(arrays[prefix + "curvatures"], arrays["weight"])
+            curvatures = Curvatures(arrays[prefix + "curvatures"], arrays["weight"], self.setting.forgetting)
         return Objective(lanes, self.setting.K, residuals, self.offsets, curvatures)
 
     def __init__(self, Structure structure):

@@ -5,9 +5,9 @@ Sums over all rows: of weighted losses and weights, of mistakes, of clipped loss
 variance process of empirical Bernstein confidence sequences (the mean of no losses is 0). The last three count every row once,
 whatever its weight; a flag tells whether any weight was not 1.
 
-A curve: these sums at rounds 1, 2, 4, 8, … and at the multiples of a step, the smallest power of two that has fewer than MOST multiples
-so far. When there are as many, every other one goes and the step doubles. So memory is fixed, and the points depend on the number of
-rows alone.
+A curve: these sums at rounds 1, 2, 4, 8, … and at the multiples of a step, the smallest power of two that has fewer than MOST
+multiples so far. When there are as many, every other one goes and the step doubles. So memory is fixed, and the points depend on the
+number of rows alone.
 """
 import numpy as np
 
