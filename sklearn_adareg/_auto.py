@@ -117,6 +117,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         intercept=intercept,
         sparse=is_sparse,
         half_life=resolve_half_life(params["half_life"]),
+        as_published=params["average"] == "auto" and isinstance(params["average"], str),
         refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,
         start=_registry.DOMAINS[params["domain"]].start(params["radius"], d),
         scaled=online

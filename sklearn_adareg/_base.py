@@ -44,6 +44,13 @@ NEWER_PARAMETERS = {
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
+class Told:
+    """What the rows of a call were predicted to be, each before it was learnt from."""
+
+    margins = None  # (rows, lanes)
+    classes = None  # that the lanes are about
+
+
 class StoppedRound(ValueError):
     """A round whose numbers are not finite; the rounds before it stand."""
 
@@ -157,7 +164,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=False)
         return state, X, targets, weights, order
 
-    def _begin(self, X, y, sample_weight, classes=None):
+    def _begin(self, X, y, sample_weight, classes=None, told=None):
         """The first rows of a stream, and the state that they make."""
         if self.early_stopping:
             warnings.warn(
@@ -168,13 +175,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
         with guard_of(self).calls, self._features_restored_on_failure():
             if self.__sklearn_is_fitted__():  # by another thread, while this one waited
-                return self._go_on(X, y, sample_weight)
+                return self._go_on(X, y, sample_weight, told)
             X, y, weights = self._validate(X, y, sample_weight, reset=True)
             targets = self._encode(y, classes, weights)
             state = self._new_state(X, y, targets, weights, classes)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
             try:
-                self._learn(state, X, order, targets, weights)
+                self._learn(state, X, order, targets, weights, told)
             except BaseException as error:
                 if state.rounds > 0 or isinstance(error, StoppedRound):
                     self._adopt(
@@ -184,7 +191,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             self._adopt(state, n_iter_=1, loss_curve_=[])
         return self
 
-    def _go_on(self, X, y, sample_weight):
+    def _go_on(self, X, y, sample_weight, told=None):
         """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
         with guard_of(self).calls:
             state = self._state
@@ -193,11 +200,21 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             targets = self._encode(y, state.classes, weights)
             self._check_unchanged(X, y, targets, weights, state)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
-            return self._learn(state, X, order, targets, weights)
+            return self._learn(state, X, order, targets, weights, told)
 
-    def _learn(self, state, X, order, targets, weights):
-        if len(order):
-            self._play(state, X, order, targets, weights, True, streaming=True)
+    def _learn(self, state, X, order, targets, weights, told=None):
+        """Rounds of a stream; ``told`` is given the margins of all rows, each from before it was learnt from."""
+        if told is None:
+            if len(order):
+                self._play(state, X, order, targets, weights, True, streaming=True)
+            return self
+        margins = np.empty((X.shape[0], state.recipe.lanes))
+        for rounds, passed_over in _runs(order, X.shape[0]):
+            if len(rounds):
+                self._play(state, X, rounds, targets, weights, True, streaming=True, margins=margins)
+            if len(passed_over):
+                margins[passed_over] = _workers.margins_now(state, X[passed_over])
+        told.margins, told.classes = margins, state.classes
         return self
 
     def _rounds_check_rows(self):
@@ -288,20 +305,31 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             _rules.check_average(state.recipe.average, state.rounds + len(order))
         return weights, order
 
-    def _play(self, state, X, order, targets, weights, first_sight, streaming=False):
-        """One pass over ``order``; its weighted mean loss."""
+    def _play(
+        self, state, X, order, targets, weights, first_sight, streaming=False, margins=None
+    ):
+        """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
         report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
         segments, guard = _workers.Segments(state), guard_of(self)
         rows = _workers.rows_of(state, X)
+        one_by_one = margins is not None and not _workers.tells(state)
         start = 0
         while start < len(order):
             part = order[start : start + int(min(segments.length(), report.rounds_to_next_line()))]
+            said = None
+            if one_by_one:
+                part = part[:1]
+                margins[part] = _workers.margins_now(state, X[part])
+            elif margins is not None:
+                said = np.empty((len(part), state.recipe.lanes))
             begun = time.perf_counter()
             guard.let_readers_pass()
             with guard.state, guard.rounds:
                 outcome = _workers.play(
-                    state, rows, part, targets, weights, first_sight, self.n_jobs
+                    state, rows, part, targets, weights, first_sight, self.n_jobs, said
                 )
+            if said is not None:
+                margins[part[: outcome.rounds]] = said[: outcome.rounds]
             segments.played(outcome.rounds, time.perf_counter() - begun)
             start += outcome.rounds
             if outcome.status == _rounds.STRAY_COLUMN:
@@ -371,6 +399,17 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _runs(order, n_rows):
+    """Rows in turn, as pairs: some that are rounds, and those after them that are not, for their weight is 0."""
+    passed_over = np.setdiff1d(np.arange(n_rows), order)
+    if not len(passed_over):
+        return [(order, passed_over)]
+    groups = np.split(passed_over, np.flatnonzero(np.diff(passed_over) > 1) + 1)
+    ends = np.searchsorted(order, [group[0] for group in groups])
+    parts = np.split(order, ends)
+    return list(zip(parts, [*groups, passed_over[:0]], strict=True))
 
 
 def _differ(now, before):

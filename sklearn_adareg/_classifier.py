@@ -8,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import column_or_1d
 
 from . import _registry
-from ._base import BaseAdaReg
+from ._base import BaseAdaReg, Told
 from ._checks import shown
 from ._documentation import document, options, those_with
 from ._recipe import ModelShape
@@ -204,17 +204,67 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self : object
             The estimator, having learnt.
         """
+        return self._stream(X, y, classes, sample_weight)
+
+    def partial_fit_predict(self, X, y, classes=None, sample_weight=None, *, method="predict"):
+        """Learn from these rows as ``partial_fit`` does, and return what each was predicted to be just before it was learnt from.
+
+        Row by row, this is what ``predict`` (or ``method``) would have returned and then ``partial_fit`` have learnt, in one call at the
+        speed of ``partial_fit``. The first row of a new model is predicted by weights of 0. With a domain and online scaling, or a
+        penalty without an average, the model is published before each row, which costs O(d) a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            As in ``partial_fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each row. A row of weight 0 is predicted, and not learnt from.
+        method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
+            What to return of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            What that method would have returned for each row before it was learnt from.
+        """
+        respond = self._response(method)
+        told = Told()
+        self._stream(X, y, classes, sample_weight, told)
+        return respond(told.margins, told.classes)
+
+    def _response(self, method):
+        """The function from margins and classes to what a method returns."""
+        if method in ("predict_proba", "predict_log_proba"):
+            _gives_probabilities(self)
+        responses = {
+            "predict": self._decide,
+            "predict_proba": lambda margins, _: self._probabilities().values(margins),
+            "predict_log_proba": lambda margins, _: self._probabilities().logarithms(margins),
+            "decision_function": lambda margins, _: _one_column_as_vector(margins),
+        }
+        if method not in responses:
+            raise ValueError(
+                f"method={shown(method)} is not something that a classifier predicts; pass one of {', '.join(map(repr, responses))}."
+            )
+        return responses[method]
+
+    def _stream(self, X, y, classes, sample_weight, told=None):
+        """The first or more rows of a stream."""
         if not self.__sklearn_is_fitted__():
-            return self._first_rows(X, y, classes, sample_weight)
+            return self._first_rows(X, y, classes, sample_weight, told)
         if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
             raise ValueError(
                 f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
                 "change them; leave classes out, or start anew with fit."
             )
-        return self._go_on(X, y, sample_weight)
+        return self._go_on(X, y, sample_weight, told)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _first_rows(self, X, y, classes, sample_weight):
+    def _first_rows(self, X, y, classes, sample_weight, told=None):
         if classes is None:
             raise ValueError(
                 "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
@@ -224,7 +274,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             raise ValueError(
                 "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
             )
-        return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)))
+        return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)), told)
 
     @property
     def classes_(self):
@@ -244,8 +294,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Margins; positive speaks for ``classes_[1]`` when there are two classes.
         """
-        margins = self._margins(X)
-        return margins[:, 0] if margins.shape[1] == 1 else margins
+        return _one_column_as_vector(self._margins(X))
 
     def predict(self, X):
         """The likeliest label of each row.
@@ -370,6 +419,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
+
+
+def _one_column_as_vector(margins):
+    return margins[:, 0] if margins.shape[1] == 1 else margins
 
 
 def _two_numbers(y):

@@ -5,8 +5,9 @@ import numpy as np
 from ._kernels import _records
 from ._saved import DamagedState
 
-COUNT = _records.NAMES.index  # where a sum lies
-WEIGHTED, POINTS = len(_records.NAMES), len(_records.NAMES) + 1
+NAMES = ("rows", "loss", "weight", "mistakes", "clipped", "variance")  # as ``_records`` has them
+COUNT = NAMES.index  # where a sum lies
+WEIGHTED, POINTS = len(NAMES), len(NAMES) + 1
 
 
 class Progress:

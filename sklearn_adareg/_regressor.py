@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import column_or_1d
 
 from . import _registry
-from ._base import BaseAdaReg
+from ._base import BaseAdaReg, Told
 from ._documentation import document, options
 from ._recipe import ModelShape
 from ._rules import Registered
@@ -184,9 +184,35 @@ insensitivity : float, default=0.1
         learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
         return learn(X, y, sample_weight)
 
+    def partial_fit_predict(self, X, y, sample_weight=None):
+        """Learn from these rows as ``partial_fit`` does, and return what each was predicted to be just before it was learnt from.
+
+        Row by row, this is what ``predict`` would have returned and then ``partial_fit`` have learnt, in one call at the speed of
+        ``partial_fit``. The first row of a new model is predicted by weights of 0. With a domain and online scaling, or a
+        penalty without an average, the model is published before each row, which costs O(d) a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each row. A row of weight 0 is predicted, and not learnt from.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            The prediction of each row before it was learnt from.
+        """
+        told = Told()
+        learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
+        learn(X, y, sample_weight, told)
+        return self._predictions(told.margins)
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def _first_rows(self, X, y, sample_weight):
-        return self._begin(X, y, sample_weight)
+    def _first_rows(self, X, y, sample_weight, told=None):
+        return self._begin(X, y, sample_weight, told=told)
 
     def predict(self, X):
         """The prediction for each row: the margin, or its exponential where the loss has a log link.
@@ -201,7 +227,10 @@ insensitivity : float, default=0.1
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions.
         """
-        predictions = self._decide(self._margins(X), None)
+        return self._predictions(self._margins(X))
+
+    def _predictions(self, margins):
+        predictions = self._decide(margins, None)
         return predictions if self._state.recipe.rows_of_coef else predictions[:, 0]
 
     # ---- what the base asks -------------------------------------------------------------------------------------

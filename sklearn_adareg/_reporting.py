@@ -16,9 +16,6 @@ class ProgressiveReport:
         self.loss = self.weight = 0.0
         if quiet:
             return
-        self.before = np.zeros(2)
-        if streaming:
-            self.before[:] = state.progress.total("loss"), state.progress.total("weight")
         self.reported = np.array(state.reported) if streaming else np.zeros(2)
         if not streaming or state.rounds == 0:
             print(self.HEADER)
@@ -42,7 +39,9 @@ class ProgressiveReport:
 
     def line(self):
         """Print one line, if any weight was added since the last."""
-        total = self.before + np.array([self.loss, self.weight])
+        total = np.array([self.loss, self.weight])
+        if self.streaming:
+            total[:] = self.state.progress.total("loss"), self.state.progress.total("weight")
         since = total - self.reported
         if since[1] > 0.0:
             print(

@@ -80,10 +80,19 @@ def published(state):
     return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
 
 
+def tells(state):
+    """Whether rounds can tell what the model published before them would have predicted."""
+    return all(method_of(block).structure.tells for block in state.blocks)
+
+
+def margins_now(state, X):
+    """The margins of rows, (n_rows, lanes), by the model as it is between two rounds."""
+    return _margins.margins(X, *published(state))
+
+
 def mean_loss(state, X, targets, weights):
     """The weighted mean loss of the fitted model on rows that it does not learn from."""
-    coef, intercept = published(state)
-    margins = np.ascontiguousarray(_margins.margins(X, coef, intercept))
+    margins = np.ascontiguousarray(margins_now(state, X))
     units = _residual_units(state)
     if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
         margins, targets = (margins - targets) / units, np.zeros_like(targets)
@@ -140,16 +149,24 @@ class Segments:
             _paces[self.key] = self.pace
 
 
-def play(state, rows, order, targets, weights, new=True, n_jobs=None):
+def play(state, rows, order, targets, weights, new=True, n_jobs=None, margins=None):
     """One round for each row number in ``order``: all of them, or those before a failure, or none if interrupted.
 
     ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in
-    threads. If one fails, all go back and play the rounds before the failure.
+    threads. If one fails, all go back and play the rounds before the failure. ``margins``, (len(order), lanes), takes those that the
+    model published before each round would have given the row.
     """
     records, counts = (records_of(state), state.class_counts) if new else (None, None)
     if len(state.blocks) == 1:
         [block] = state.blocks
-        tally = _play_block(block, rows[0], order, targets, weights, new, records, counts)
+        transcript = None
+        if margins is not None:
+            transcript = Transcript(len(order), state.recipe.lanes, shown=True)
+        tally = _play_block(
+            block, rows[0], order, targets, weights, new, records, counts, transcript
+        )
+        if transcript is not None:
+            margins[: tally.rounds] = transcript.shown[: tally.rounds]
         return Outcome(
             tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
         )
@@ -160,7 +177,8 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
     }
     try:
         transcripts = [
-            Transcript(len(order), block.recipe.lanes) if new else None for block in state.blocks
+            Transcript(len(order), block.recipe.lanes, margins is not None) if new else None
+            for block in state.blocks
         ]
         tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts)
         first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
@@ -171,12 +189,16 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
             vars(state).update(before)
         elif new:
             records.note_all(_joined(transcripts), order, targets, weights)
+            if margins is not None:
+                np.concatenate([part.shown for part in transcripts], axis=1, out=margins)
     except BaseException:
         vars(state).update(before)  # in one step, which nothing can interrupt
         raise
     if failed.status == _rounds.FINISHED:
         return Outcome(total, failed.weight, failed.rounds, failed.status, None)
-    short = play(state, rows, order[: failed.rounds], targets, weights, new, n_jobs)
+    played = order[: failed.rounds]
+    margins = None if margins is None else margins[: failed.rounds]
+    short = play(state, rows, played, targets, weights, new, n_jobs, margins)
     return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
 
 
@@ -203,6 +225,8 @@ def _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts)
 def _play_block(block, rows, order, targets, weights, new, records, counts, transcript=None):
     method, lanes = method_of(block), block.lanes()
     method.first_sight = new
+    shown = transcript is not None and transcript.shown is not None
+    method.watch(shown, new and block.recipe.as_published)
     method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
     return _rounds.run_rounds(

@@ -45,6 +45,7 @@ cdef class BlockPoint(Structure):
         self.g, self.sums, self.move, self.goal = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
         self.touch_all = self.penalised or (setting.dual and (self.projects_whole or potential.time_varying))
         self.share = 1.0
+        self.tells = self.unconstrained or not setting.scaled
         if self.projects_whole:
             domain.prepare_full()
             self.H, self.multipliers = np.zeros((setting.d, setting.d)), np.empty(setting.d)
@@ -81,6 +82,11 @@ cdef class BlockPoint(Structure):
                 margins[l] = dot(self.blocks.z, self.x + l * D, D)
             else:
                 margins[l] = sparse_dot(row.z, &self.blocks.positions[0], self.x + l * D, row.n)
+            if self.average_margins != NULL:
+                self.average_margins[l] = margins[l]
+                if self.clock.now[1] > 0.0:
+                    self.average_margins[l] -= (dot(self.blocks.z, self.u + l * D, D) if row.index == NULL else sparse_dot(
+                        row.z, &self.blocks.positions[0], self.u + l * D, row.n)) / self.clock.now[1]
 
     cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D

@@ -11,7 +11,6 @@ cdef class Committee(Method):
     cdef double[::1] shares                   # of the R members, for one weight vector
     cdef double[::1] M                        # (K,) the combined margins
     cdef double[::1] M_slopes
-    cdef double[::1] average_margins
     cdef const double* published_margins      # of the lanes: of the averages, or of the last iterates
 
     cdef void let_losers_rest(self) noexcept nogil

@@ -41,10 +41,10 @@ cdef class Committee(Method):
         self.losses, self.mean = self.arrays["committee_losses"], self.arrays["committee_mean"]
         self.new_losses, self.new_mean = np.array(self.losses), np.array(self.mean)
         self.shares, self.M, self.M_slopes = np.empty(R), np.empty(K), np.empty(K)
-        self.told = &self.M[0]
         self.combined = self.objective_of(K, "committee_")
+        self.told = self.predicting = &self.M[0]
+        self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too
-        self.average_margins = np.zeros(self.setting.L)
         self.published_margins = &self.margins[0]
         if self.setting.averaging:
             structure.average_margins = &self.average_margins[0]
@@ -62,6 +62,16 @@ cdef class Committee(Method):
         shares /= shares.sum(axis=1, keepdims=True)
         members = members.reshape(self.setting.R, self.setting.K, -1)
         return self.with_offsets(np.einsum("kr,rkd->kd", shares, members))
+
+    cdef void show(self, const double* margins, const double* averages) noexcept nogil:
+        cdef Py_ssize_t k, r
+        cdef Py_ssize_t K = self.setting.K
+        cdef const double* own = averages if self.setting.averaging else margins
+        for k in range(K):
+            self.find_shares(k)
+            self.shown[k] = 0.0
+            for r in range(self.setting.R):
+                self.shown[k] += self.shares[r] * own[r * K + k]
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts; each lane learns from the loss at its own."""

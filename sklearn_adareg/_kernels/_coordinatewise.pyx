@@ -90,6 +90,8 @@ cdef class Coordinatewise(Structure):
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.lengths = np.empty(setting.L), np.empty(setting.L)
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
+        # between rounds a penalty may be due, and an average of points of the domain in earlier units may lie outside
+        self.tells = (setting.averaging or not self.penalised) and (self.unconstrained or not setting.scaled)
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
             self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)

@@ -45,6 +45,7 @@ cdef class Full(Structure):
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
             self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
         self.own_units = setting.scaled
+        self.tells = self.unconstrained or not setting.scaled
         self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
@@ -73,6 +74,12 @@ cdef class Full(Structure):
                 margins[l] = dot(row.z, x, row.n)
             else:
                 margins[l] = sparse_dot(row.z, row.index, x, row.n)
+            if self.average_margins != NULL:
+                self.average_margins[l] = margins[l]
+                if self.clock.now[1] > 0.0:
+                    x = self.u + l * self.setting.D
+                    self.average_margins[l] -= (dot(row.z, x, row.n) if row.index == NULL
+                                                else sparse_dot(row.z, row.index, x, row.n)) / self.clock.now[1]
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t, with the gradient of the L2 penalty in it, and θ_t."""

@@ -223,7 +223,13 @@ cdef class IsotropicDual(Isotropic):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
+        cdef double C = self.clock.now[1]
+        cdef double fade = self.fade[0] if self.memory is not None else 1.0
         self.cells.dots(row, self.cells.tb, margins)
+        if self.average_margins != NULL:
+            self.cells.dots(row, self.cells.ub, self.average_margins)
+            for l in range(self.setting.L):
+                self.average_margins[l] = fade * (self.average_margins[l] - self.A[l] * margins[l]) / C if C > 0.0 else 0.0
         for l in range(self.setting.L):
             margins[l] *= -self.step[l]
 

@@ -20,6 +20,18 @@ cdef class Method:
     cdef readonly double[::1] margins, slopes     # of the last round; slopes with its weight
     cdef double[::1] curvatures
     cdef const double* told               # the K margins that ``suffer`` gives the loss of
+    cdef Objective predictor              # that loss
+    cdef bint combines                    # they are a combination, the same that is published
+    cdef readonly bint watched            # what would have been published is worked out in each round
+    cdef readonly bint as_published       # and is what predicts, for the records
+    cdef double[::1] shown                # (K,) its margins
+    cdef double[::1] shown_slopes
+    cdef const double* predicting         # the K margins that the records are about: ``shown`` or ``told``
+    cdef double[::1] average_margins      # of the lanes
 
+    cdef void show(self, const double* margins, const double* averages) noexcept nogil
+    cdef void show_earlier(self, Row* row) noexcept nogil
+    cdef double tell(self, const double* target, double value, bint earlier) noexcept nogil
+    cdef double shown_loss(self, const double* target) noexcept nogil
     cdef double suffer(self, const double* target, double weight) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil

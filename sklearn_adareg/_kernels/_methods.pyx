@@ -4,7 +4,10 @@
 ``Method`` is Algorithm 1: each lane predicts for itself. With the structure of ``_newton`` it takes Newton steps; ``_stack`` combines
 several step sizes.
 """
-from ._losses cimport Loss
+from libc.math cimport copysign, isfinite
+from libc.string cimport memcpy
+
+from ._losses cimport Loss, PointLoss
 from ._objective cimport Objective
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -13,7 +16,8 @@ from ._units cimport Curvatures, Offsets, Residuals
 
 import numpy as np
 
-LARGEST = np.finfo(np.float64).max
+cdef double LARGEST = np.finfo(np.float64).max
+cdef double LARGEST_LOSS = 1e290        # that is recorded of a row: sums stay finite
 
 
 cdef class Method:
@@ -58,7 +62,9 @@ cdef class Method:
         structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
         self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
-        self.told = &self.margins[0]
+        self.told = self.predicting = &self.margins[0]
+        self.predictor = self.objective
+        self.shown, self.shown_slopes, self.average_margins = np.zeros(setting.K), np.zeros(setting.K), np.zeros(setting.L)
         self.first_sight = True
 
     def bind_loss(self, Loss loss):
@@ -66,6 +72,14 @@ cdef class Method:
         self.loss = self.objective.loss = loss
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
+
+    def watch(self, bint shown, bint as_published):
+        """Whether to work out what would have been published before each round, and whether that is what predicts."""
+        self.as_published = as_published and self.structure.tells
+        self.watched = self.structure.watched = (shown or as_published) and self.structure.tells
+        self.predicting = &self.shown[0] if self.as_published else self.told
+        if not self.combines:
+            self.structure.average_margins = &self.average_margins[0] if self.watched and self.setting.averaging else NULL
 
     def published(self):
         """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""
@@ -87,6 +101,51 @@ cdef class Method:
             for lane in weights:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
+
+    cdef void show(self, const double* margins, const double* averages) noexcept nogil:
+        """``shown`` from the margins of the lanes and of their averages, without offsets."""
+        memcpy(&self.shown[0], averages if self.setting.averaging else margins, self.setting.K * sizeof(double))
+
+    cdef void show_earlier(self, Row* row) noexcept nogil:
+        """``shown`` in the units from before this row, whose values are the largest so far."""
+        self.scale.restore(row)
+        self.structure.enter(row)
+        self.structure.predict(row, &self.margins[0])
+        self.show(&self.margins[0], &self.average_margins[0])
+        self.scale.renew(row)
+
+    cdef double tell(self, const double* target, double value, bint earlier) noexcept nogil:
+        """Complete ``shown`` after ``suffer``, which gave this value; its loss, where that is what predicts."""
+        cdef Py_ssize_t k
+        cdef bint same = not earlier and (self.combines or not self.setting.averaging)      # told is shown, but for the offset
+        if self.combines and not earlier:
+            memcpy(&self.shown[0], self.told, self.setting.K * sizeof(double))
+        if self.offsets is not None:
+            for k in range(self.setting.K):
+                self.shown[k] += self.offsets.offset[k]
+                same = same and self.offsets.started[k] != 0.0 and not self.loss.log_link
+        for k in range(self.setting.K):
+            if not isfinite(self.shown[k]):
+                self.shown[k] = copysign(LARGEST, self.shown[k])
+        if not self.as_published:
+            return 0.0
+        return value if same else self.shown_loss(target)
+
+    cdef double shown_loss(self, const double* target) noexcept nogil:
+        """The loss at ``shown``, in the unit of the residuals that the round has."""
+        cdef Py_ssize_t k
+        cdef double rho, value = 0.0
+        if self.predictor.plain:
+            value = self.loss.evaluate(&self.shown[0], target, &self.shown_slopes[0], self.setting.K)
+        else:
+            for k in range(self.setting.K):
+                if self.predictor.residuals is None or self.predictor.curvatures is not None:
+                    value += (<PointLoss> self.loss).point(self.shown[k], target[k], &self.shown_slopes[0])
+                else:
+                    rho = self.predictor.step_units[k]
+                    value += (rho if self.loss.degree == 1 else rho * rho) * (<PointLoss> self.loss).point(
+                        (self.shown[k] - target[k]) / rho, 0.0, &self.shown_slopes[0])
+        return value if value < LARGEST_LOSS else LARGEST_LOSS
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""

@@ -63,6 +63,7 @@ cdef class Newton(Full):
         super().__init__(setting, potential, domain, arrays)
         self.inverse, self.columns = Inverse(arrays, whole=not self.unconstrained), Columns(arrays["columns"])
         self.own_units, self.always_steps = True, False
+        self.tells = self.unconstrained
         self.weights, self.zc = np.empty(setting.L), np.empty(1)
         self.longest_step = 0.0
         self.centered = np.count_nonzero(arrays["columns"][:, 1])
@@ -95,7 +96,7 @@ cdef class Newton(Full):
     cdef void enter(self, Row* row) noexcept nogil:
         self.undo.clear()
         self.columns.changed = 0
-        self.weights_saved = self.matrices_saved = False
+        self.weights_saved = self.matrices_saved = self.changed = False
         self.measure(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
@@ -252,6 +253,7 @@ cdef class Newton(Full):
                 column.factor = power_near(row.z[j])
             z = row.z[j] * column.factor
             if fabs(z) > FARTHEST:
+                self.note_margins(row)
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
             zc[j] = z
@@ -286,9 +288,37 @@ cdef class Newton(Full):
                     continue                             # the same in squares, where those are numbers
                 square = sqrt(fmax(column.second, 0.0) / column.seen) * column.biggest
                 if square > limit:
+                    if column.ridge > 0.0:
+                        self.note_margins(row)
                     self.renew_ridge(i, column, square)
         if self.setting.intercept:
             zc[coefs] = 1.0
+
+    cdef void note_margins(self, Row* row) noexcept nogil:
+        """Before units change what the lanes predict: what they would have. A center that moves changes nothing."""
+        cdef Py_ssize_t l
+        cdef Py_ssize_t D = self.setting.D
+        if not self.watched or self.changed:
+            return
+        self.changed = True
+        for l in range(self.setting.L):
+            self.old_margins[l] = self.old_averages[l] = self.raw_margin(row, self.x + l * D)
+            if self.u != NULL and self.clock.now[1] > 0.0:
+                self.old_averages[l] -= self.raw_margin(row, self.u + l * D) / self.clock.now[1]
+
+    cdef double raw_margin(self, Row* row, const double* numbers) noexcept nogil:
+        """Σ_j z_j numbers_j of the row as it came, in the units as they are."""
+        cdef Py_ssize_t i, j
+        cdef Py_ssize_t coefs = row.n - self.setting.intercept
+        cdef double total = numbers[self.setting.d] if self.setting.intercept else 0.0
+        for j in range(coefs):
+            i = row.index[j] if row.index != NULL else j
+            if fabs(row.z[j]) >= TINY:
+                total += row.z[j] * self.columns.columns[i].factor * numbers[i]
+        if self.centered > 0:
+            for i in range(self.setting.d):
+                total -= self.columns.columns[i].center * numbers[i]
+        return total
 
     cdef void save_weights(self) noexcept nogil:
         if not self.weights_saved:

@@ -11,6 +11,7 @@ cdef enum:
 cdef class Transcript:
     cdef readonly double[::1] values       # (rounds,)
     cdef readonly double[:, ::1] margins   # (rounds, lanes)
+    cdef readonly double[:, ::1] shown     # (rounds, lanes), or None
 
 
 @cython.final

@@ -11,4 +11,5 @@ class Records:
 class Transcript:
     values: np.ndarray
     margins: np.ndarray
-    def __init__(self, rounds: int, lanes: int) -> None: ...
+    shown: np.ndarray
+    def __init__(self, rounds: int, lanes: int, shown: bool = ...) -> None: ...

@@ -15,7 +15,6 @@ cdef enum:
     MOST = 256             # multiples of the step
     CAPACITY = MOST + 64   # and the powers of two below the step
 
-NAMES = ("rows", "loss", "weight", "mistakes", "clipped", "variance")
 
 
 def allocate():
@@ -75,7 +74,9 @@ cdef class Records:
 
 
 cdef class Transcript:
-    """What each of some rounds said before its row was learnt from: the loss, and the margins that it is the loss of."""
+    """What each of some rounds said before its row was learnt from: the loss, the margins that it is the loss of, and if asked for
+    those of the model that would have been published."""
 
-    def __init__(self, Py_ssize_t rounds, Py_ssize_t lanes):
+    def __init__(self, Py_ssize_t rounds, Py_ssize_t lanes, bint shown=False):
         self.values, self.margins = np.empty(rounds), np.empty((rounds, lanes))
+        self.shown = np.empty((rounds, lanes)) if shown else None

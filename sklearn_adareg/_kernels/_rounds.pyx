@@ -62,7 +62,8 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]
     cdef bint in_residuals = not method.objective.plain
-    cdef double value, steepest, squared, reach, weight = 1.0
+    cdef bint earlier                # what was published before this round is worked out apart, since the row has changed units
+    cdef double value, steepest, squared, reach, weight = 1.0, told = 0.0
     cdef int status
     if n > 0:
         rows.fetch(order[0], &pair[0])
@@ -82,12 +83,23 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
         # (1) Output x_t; receive f_t.
         if method.scale is not None:
             method.scale.propose(row)
+        earlier = method.watched and method.scale is not None and method.scale.grew > 0
+        if earlier:
+            method.show_earlier(row)
         structure.enter(row)
         structure.predict(row, margins)
+        if method.watched and not earlier:
+            earlier = structure.changed
+            if earlier:
+                method.show(&structure.old_margins[0], &structure.old_averages[0])
+            elif not method.combines:
+                method.show(margins, &method.average_margins[0])
         if weighted:
             weight = weights[i]
         structure.round_weight = weight
         value = method.suffer(&targets[i, 0], weight)
+        if method.watched:
+            told = method.tell(&targets[i, 0], value, earlier)
         steepest = 0.0
         for l in range(lanes):
             if weighted:
@@ -121,10 +133,12 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
             method.commit(row)
         structure.clock.commit()
         if records is not None:
-            records.note(value, weight, method.told, &targets[i, 0])
+            records.note(told if method.as_published else value, weight, method.predicting, &targets[i, 0])
         if transcript is not None:
-            transcript.values[k] = value
-            memcpy(&transcript.margins[k, 0], method.told, transcript.margins.shape[1] * sizeof(double))
+            transcript.values[k] = told if method.as_published else value
+            memcpy(&transcript.margins[k, 0], method.predicting, transcript.margins.shape[1] * sizeof(double))
+            if transcript.shown is not None:
+                memcpy(&transcript.shown[k, 0], &method.shown[0], transcript.shown.shape[1] * sizeof(double))
         tally.loss += weight * value
         tally.weight += weight
         tally.rounds += 1

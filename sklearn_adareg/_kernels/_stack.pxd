@@ -15,7 +15,6 @@ cdef class Stack(Method):
     cdef double[::1] M_curvatures
     cdef double[::1] gradient
     cdef double[::1] center
-    cdef double[::1] average_margins
 
-    cdef void combine(self) noexcept nogil
+    cdef void combine(self, const double* margins, const double* averages) noexcept nogil
     cdef void learn(self, Py_ssize_t which, double weight, const double* target) noexcept nogil

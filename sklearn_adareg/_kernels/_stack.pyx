@@ -46,11 +46,11 @@ cdef class Stack(Method):
         self.new_v, self.new_S = np.array(self.v), np.array(self.S)
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
-        self.told = &self.M[0]
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
         self.combined = self.objective_of(K, "stack_")
+        self.told = self.predicting = &self.M[0]
+        self.predictor, self.combines = self.combined, True
         self.in_units = True                 # v has to be committed too
-        self.average_margins = np.zeros(self.setting.L)
         if self.setting.averaging:
             structure.average_margins = &self.average_margins[0]
 
@@ -72,7 +72,7 @@ cdef class Stack(Method):
         cdef Py_ssize_t k
         cdef Py_ssize_t K = self.setting.K
         cdef double value, rho
-        self.combine()
+        self.combine(&self.margins[0], &self.average_margins[0])
         if self.offsets is not None:
             self.offsets.propose(self.combined.loss, target)
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
@@ -89,17 +89,21 @@ cdef class Stack(Method):
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
         return value
 
-    cdef void combine(self) noexcept nogil:
+    cdef void show(self, const double* margins, const double* averages) noexcept nogil:
+        self.combine(margins, averages)
+        memcpy(&self.shown[0], &self.M[0], self.setting.K * sizeof(double))
+
+    cdef void combine(self, const double* margins, const double* averages) noexcept nogil:
         """f and M from the margins of all lanes, lane r·K + k."""
         cdef Py_ssize_t k, r, a
         cdef Py_ssize_t K = self.setting.K
         cdef Py_ssize_t R = self.setting.R
-        cdef Py_ssize_t averages = self.width - R
+        cdef Py_ssize_t first = self.width - R           # of the last iterates; before them are the averages, if any
         for k in range(K):
             for r in range(R):
-                if averages:
-                    self.f[k, r] = self.average_margins[r * K + k]
-                self.f[k, averages + r] = self.margins[r * K + k]
+                if first:
+                    self.f[k, r] = averages[r * K + k]
+                self.f[k, first + r] = margins[r * K + k]
             self.M[k] = 0.0
             for a in range(self.width):
                 self.M[k] += self.v[0 if self.setting.joint else k, a] * self.f[k, a]

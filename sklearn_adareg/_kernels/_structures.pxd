@@ -27,6 +27,10 @@ cdef class Structure:
     cdef bint steep                  # slopes of the loss are unbounded
     cdef const double* curvatures    # per lane: ℓ'' of the round under way, or NULL: steps are explicit
     cdef double* average_margins     # per lane: where ``predict`` leaves the margins of the averages, or NULL
+    cdef readonly bint tells         # what ``predict`` gives are the margins of the weights that would be published
+    cdef bint watched                # somebody asks for those of the units from before the row
+    cdef bint changed                # they differ, and are in the next two
+    cdef double[::1] old_margins, old_averages
     cdef const double* slopes        # per lane: ω ℓ' of the round under way
     cdef double round_weight         # ω of the round under way
     cdef double longest_step         # that a gradient of norm 1 can cause

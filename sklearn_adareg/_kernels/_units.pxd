@@ -17,6 +17,8 @@ cdef class FeatureScale:
 
     cdef void make_room(self, Py_ssize_t widest)
     cdef void propose(self, Row* row) noexcept nogil
+    cdef void restore(self, Row* row) noexcept nogil
+    cdef void renew(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
 
     cdef inline double new_spread(self) noexcept nogil:

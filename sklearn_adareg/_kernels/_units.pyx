@@ -5,7 +5,7 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport copysign, fabs, log, sqrt
 
 from ._loops cimport dot
 
@@ -57,6 +57,21 @@ cdef class FeatureScale:
                 row.z[j] /= self.proposed[j]
         row.norm2 = dot(row.z, row.z, row.n)
         self.norm2 = row.norm2
+
+    cdef void restore(self, Row* row) noexcept nogil:
+        """The row in the units from before it; a feature that was not seen then has weight 0, or a raw one that is kept."""
+        cdef Py_ssize_t i, j, k
+        for k in range(self.grew):
+            j = self.grown[k]
+            i = row.index[j] if row.index != NULL else j
+            if self.scale[i] > 0.0:
+                row.z[j] *= self.proposed[j] / self.scale[i]
+
+    cdef void renew(self, Row* row) noexcept nogil:
+        """The row as ``propose`` left it: a value that is the largest so far is 1 in its unit."""
+        cdef Py_ssize_t k
+        for k in range(self.grew):
+            row.z[self.grown[k]] = copysign(1.0, row.z[self.grown[k]])
 
     cdef void commit(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, j, k

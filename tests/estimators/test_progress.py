@@ -8,7 +8,7 @@ import pytest
 from streams import STRUCTURES, estimator, learn, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg._kernels import _records
+from sklearn_adareg._progress import NAMES
 from sklearn_adareg._saved import DamagedState
 
 X, SCORE = rows(0, n=600)
@@ -17,7 +17,7 @@ LEAST = 1e-3  # probabilities are clipped to [LEAST, 1 − LEAST]
 
 
 def expected_sums(losses, mistakes, weights):
-    """The sums of ``_records`` by their definitions."""
+    """The sums by their definitions."""
     sums, past = np.zeros((len(losses), 6)), []
     for t, loss in enumerate(losses):
         clipped = np.clip(loss, -np.log1p(-LEAST), -np.log(LEAST))
@@ -54,7 +54,7 @@ def test_the_sums_are_those_of_their_definitions(weighted):
     found = model._state.progress
     losses, mistakes = iterates_of(X, Y, weights)
     sums = expected_sums(losses, mistakes, np.ones(len(X)) if weights is None else weights)
-    for column, name in enumerate(_records.NAMES):
+    for column, name in enumerate(NAMES):
         assert found.total(name) == pytest.approx(sums[-1, column], rel=1e-9), name
     assert found.weighted == weighted
     curve = model.progressive_curve_
