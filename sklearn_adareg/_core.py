@@ -24,6 +24,7 @@ CONSTRAINTS = {
         name: _rules.COMMON_CONSTRAINTS[name]
         for name in ("potential", "structure", "p", "refresh", "domain", "radius", "update")
     },
+    "rank": _rules.COMMON_CONSTRAINTS["rank"],
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
     "dimension": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "eta": NUMBER_OR_AUTO,
@@ -60,7 +61,7 @@ class AdaReg:
     so every bound of :mod:`sklearn_adareg.regret` applies.
 
     A round costs what it costs there: O(D²) for structure ``"full"`` between decompositions (O(D³) each; ``"ons"``
-    needs none), that for each block that the gradient touches for ``"block"``, O(nnz) for ``"diag"`` and ``"iso"``, and a
+    needs none), that for each block that the gradient touches for ``"block"``, O(rank·D) for ``"sketch"``, O(nnz) for ``"diag"`` and ``"iso"``, and a
     call from Python, some 10 µs. Reading ``x`` or ``average`` costs O(D).
 
     Parameters
@@ -79,6 +80,8 @@ class AdaReg:
     blocks : int, list or None, default=None
         The blocks of structure ``"block"``, which needs them: the size of blocks of coordinates that follow one another,
         or a list of groups of indices or slices.
+    rank : int, default=16
+        How many directions of G structure ``"sketch"`` keeps after a shrink, as in the estimators.
     p : float, default=2.0
         The exponent of the potential ``"pnorm"``.
     refresh : float, default=0.5
@@ -140,6 +143,7 @@ class AdaReg:
         eta="auto",
         epsilon="auto",
         blocks=None,
+        rank=16,
         p=2.0,
         refresh=0.5,
         domain=None,

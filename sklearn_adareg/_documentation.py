@@ -50,6 +50,9 @@ COMMON = {
     ``blocks=list(transformer.output_indices_.values())``. ``"auto"`` is one block for up to 32 features. For up to 3,000 features
     and dense rows it groups features whose correlation in the first 2,000 rows of the first call stands out from noise, in blocks
     of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8.""",
+    "rank": """rank : int, default=16
+    How many directions of :math:`G_t` the structure ``"sketch"`` keeps after a shrink; up to twice as many lie in memory. From the
+    number of coordinates on (features and intercept), the structure is ``"full"``.""",
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"

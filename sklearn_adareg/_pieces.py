@@ -105,6 +105,7 @@ class Structure:
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
     has_blocks: bool = False  # is told which coordinates belong together
+    has_rank: bool = False  # is told how many directions to keep
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
     auto_potential: str = "adagrad"  # what potential="auto" is

@@ -21,6 +21,8 @@ from ._kernels import (
     _newton,
     _potentials,
     _simplex,
+    _sketch_ons,
+    _sketch_spectral,
     _spectral,
     _stack,
 )
@@ -171,6 +173,11 @@ def _block_kernel(recipe):
     return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
 
 
+def _sketch_kernel(recipe):
+    inverse = potential(recipe.potential).inverse
+    return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
+
+
 def _diag_kernel(recipe):
     return _diag.Diagonal
 
@@ -190,6 +197,12 @@ def _block_memory(lanes, D):
     )  # four matrices per lane or two and their corrections, and vectors
 
 
+def _sketch_memory(lanes, D, rank, whole):
+    rank = min(rank, D)
+    of_projections = 6 * D * D if whole else 0  # H as a matrix, and what the solvers copy
+    return 8 * (lanes * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -207,6 +220,14 @@ STRUCTURES = {
         memory=_block_memory,
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
+    ),
+    "sketch": Structure(
+        _sketch_kernel,
+        has_rank=True,
+        auto_potential="ons",
+        spectrum=_spectra.of_sketch,
+        memory=_sketch_memory,
+        summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
     ),
     "diag": Structure(
         _diag_kernel,
