@@ -22,7 +22,16 @@ NUMBER_OR_AUTO = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}
 CONSTRAINTS = {
     **{
         name: _rules.COMMON_CONSTRAINTS[name]
-        for name in ("potential", "structure", "p", "refresh", "domain", "radius", "update")
+        for name in (
+            "potential",
+            "structure",
+            "p",
+            "half_life",
+            "refresh",
+            "domain",
+            "radius",
+            "update",
+        )
     },
     "rank": _rules.COMMON_CONSTRAINTS["rank"],
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
@@ -84,6 +93,9 @@ class AdaReg:
         How many directions of G structure ``"sketch"`` keeps after a shrink, as in the estimators.
     p : float, default=2.0
         The exponent of the potential ``"pnorm"``.
+    half_life : float, "auto" or None, default="auto"
+        Rounds after which a gradient counts half, as in the estimators; ``"auto"`` and None never forget, which is the paper's
+        algorithm.
     refresh : float, default=0.5
         How much G may grow before a full structure is decomposed anew, as in the estimators.
     domain : str or None, default=None
@@ -145,6 +157,7 @@ class AdaReg:
         blocks=None,
         rank=16,
         p=2.0,
+        half_life="auto",
         refresh=0.5,
         domain=None,
         radius=None,

@@ -4,7 +4,7 @@ from ._rows cimport Row
 
 
 cdef class Sketch(Full):
-    cdef Directions directions
+    cdef Directions sketch
     cdef bint thin                    # x = x̂ + Bᵀc, where only c moves from row to row
     cdef double[:, ::1] c, cu         # per lane: the coefficients of x and of the average's accumulator
     cdef double[:, ::1] along         # per lane: B z, in the rows that were there when the round began
@@ -21,6 +21,5 @@ cdef class Sketch(Full):
     cdef void forget_rows(self, Py_ssize_t lane) noexcept nogil
     cdef void commit_lane(self, Py_ssize_t lane) noexcept nogil
     cdef void find_along(self, Row* row) noexcept nogil
-    cdef int propose(self, Py_ssize_t lane, Row* row, double slope) noexcept nogil
     cdef int step_thin(self, Row* row) noexcept nogil
     cdef int step_whole(self, Row* row) noexcept nogil

@@ -39,10 +39,10 @@ cdef class Sketch(Full):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.directions = Directions(arrays)
+        self.sketch = Directions(arrays)
         L, room, D = arrays["B"].shape
         self.thin = self.unconstrained and not (setting.dual or self.penalised)
-        self.c, self.cu = arrays["c"][0], arrays["c"][-1]
+        self.c, self.cu = arrays["c"][0], arrays["c"][len(arrays["c"]) - 1]
         self.along, self.y, self.beta = np.zeros((L, room)), np.zeros((L, room + 1)), np.zeros(room + 1)
         self.factors, self.h0 = np.zeros(L), np.zeros(L)
         self.sizes = np.abs(self.field("x")).sum(axis=1)
@@ -63,14 +63,13 @@ cdef class Sketch(Full):
         return self.last_iterate() - self.combined("u", self.arrays["c"][1]) / self.arrays["clock"][1]
 
     def accumulated(self):
-        return self.directions.accumulated(self.setting.epsilon)
+        return self.sketch.accumulated(self.setting.epsilon)
 
-    # ---- the way to ψ, of the rows that ``directions`` speaks of, with that of the round under way ---------------
+    # ---- the way to ψ, of the rows that ``sketch`` speaks of, with that of the round under way ---------------
 
     cdef double base(self, Py_ssize_t lane) noexcept nogil:
         """a = ε + escaped, the eigenvalue of G̃ outside of the rows."""
-        cdef Directions own = self.directions
-        return self.setting.epsilon + (own.new_escaped[lane] if own.shrunk[lane] else own.escaped[lane])
+        return self.setting.epsilon + (self.sketch.new_escaped[lane] if self.sketch.shrunk[lane] else self.sketch.escaped[lane])
 
     cdef int newest(self, Py_ssize_t lane) noexcept nogil:
         """``y`` of the newest row g: H g = Bᵀy."""
@@ -89,14 +88,14 @@ cdef class Sketch(Full):
         pass
 
     cdef void commit_lane(self, Py_ssize_t lane) noexcept nogil:
-        """The round of a lane stands; called before that of ``directions``."""
+        """The round of a lane stands; called before that of ``sketch``."""
         pass
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
     cdef void enter(self, Row* row) noexcept nogil:
         self.undo.clear()
-        self.directions.begin_round()
+        self.sketch.begin_round()
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
@@ -104,15 +103,15 @@ cdef class Sketch(Full):
         if self.thin:
             self.find_along(row)
             for l in range(self.setting.L):
-                margins[l] += dot(&self.along[l, 0], &self.c[l, 0], self.directions.kept(l))
+                margins[l] += dot(&self.along[l, 0], &self.c[l, 0], self.sketch.kept(l))
 
     cdef void find_along(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(self.setting.L):
             if row.index == NULL:
-                self.directions.times(l, row.z, &self.along[l, 0])
+                self.sketch.times(l, row.z, &self.along[l, 0])
             else:
-                self.directions.times_sparse(l, row.index, row.z, row.n, &self.along[l, 0])
+                self.sketch.times_sparse(l, row.index, row.z, row.n, &self.along[l, 0])
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         if not self.thin:
@@ -129,21 +128,20 @@ cdef class Sketch(Full):
 
     cdef int step_thin(self, Row* row) noexcept nogil:
         """The coefficients of each lane's step."""
-        cdef Directions own = self.directions
         cdef const double* entering = self.entering(self.slopes)
         cdef double root = 1.0 if entering == self.slopes else sqrt(self.round_weight)
         cdef double reach, total = 0.0
         cdef Py_ssize_t j, l, n
         for l in range(self.setting.L):
-            own.square[l] = entering[l] * entering[l] * row.norm2
-            if own.square[l] == 0.0:
+            self.sketch.square[l] = entering[l] * entering[l] * row.norm2
+            if self.sketch.square[l] == 0.0:
                 continue
-            n = own.kept(l)
+            n = self.sketch.kept(l)
             for j in range(n):
-                own.border[l, j] = entering[l] * self.along[l, j]
-            if own.make_room(l) != 0:
+                self.sketch.border[l, j] = entering[l] * self.along[l, j]
+            if self.sketch.make_room(l) != 0:
                 return NOT_FINITE
-            if own.shrunk[l]:
+            if self.sketch.shrunk[l]:
                 self.forget_rows(l)
             if self.newest(l) != 0:
                 return POTENTIAL_RAISED
@@ -151,16 +149,15 @@ cdef class Sketch(Full):
             # no coordinate of x̂ + Bᵀc is larger than this
             reach = self.sizes[l]
             for j in range(n):
-                reach += fabs(self.c[l, j]) * sqrt(own.K[l, j, j])
-            n = own.kept(l)
+                reach += fabs(self.c[l, j]) * sqrt(self.sketch.K[l, j, j])
+            n = self.sketch.kept(l)
             for j in range(n):
-                reach += fabs(self.factors[l] * self.y[l, j]) * sqrt(own.new_K[l, j, j] if own.shrunk[l] else own.K[l, j, j])
-            total += reach + fabs(self.factors[l] * self.y[l, n]) * sqrt(own.square[l])
+                reach += fabs(self.factors[l] * self.y[l, j]) * sqrt(self.sketch.new_K[l, j, j] if self.sketch.shrunk[l] else self.sketch.K[l, j, j])
+            total += reach + fabs(self.factors[l] * self.y[l, n]) * sqrt(self.sketch.square[l])
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
     cdef int step_whole(self, Row* row) noexcept nogil:
         """H_t times g_t, or times θ_t, of each lane."""
-        cdef Directions own = self.directions
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t i, l, n
         cdef double root = 1.0
@@ -175,32 +172,31 @@ cdef class Sketch(Full):
                 for i in range(D):
                     g[i] /= root
             memset(move, 0, D * sizeof(double))
-            own.times(l, g, &own.border[l, 0])
-            own.square[l] = dot(g, g, D)
-            if own.make_room(l) != 0:
+            self.sketch.times(l, g, &self.sketch.border[l, 0])
+            self.sketch.square[l] = dot(g, g, D)
+            if self.sketch.make_room(l) != 0:
                 return NOT_FINITE
-            if own.shrunk[l]:
+            if self.sketch.shrunk[l]:
                 self.forget_rows(l)
-            n = own.kept(l)
+            n = self.sketch.kept(l)
             if self.setting.dual:
-                own.times(l, &self.sums[l, 0], &self.beta[0])
+                self.sketch.times(l, &self.sums[l, 0], &self.beta[0])
                 self.beta[n] = dot(g, &self.sums[l, 0], D)
                 if self.spread_over(l, &self.beta[0], &self.y[l, 0]) != 0:
                     return POTENTIAL_RAISED
                 axpy(factor * self.h0[l], &self.sums[l, 0], move, D)
-            elif own.square[l] == 0.0:
+            elif self.sketch.square[l] == 0.0:
                 continue
             else:
                 factor *= root
                 if self.newest(l) != 0:
                     return POTENTIAL_RAISED
-            own.add_combined(l, &self.y[l, 0], factor, move)
-            if own.square[l] > 0.0:
+            self.sketch.add_combined(l, &self.y[l, 0], factor, move)
+            if self.sketch.square[l] > 0.0:
                 axpy(factor * self.y[l, n], g, move, D)
         return 0
 
     cdef int update(self, Row* row) noexcept nogil:
-        cdef Directions own = self.directions
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t i, j, l, n
         cdef const double* entering
@@ -209,17 +205,17 @@ cdef class Sketch(Full):
             return Full.update(self, row)
         entering = self.entering(self.slopes)
         for l in range(self.setting.L):
-            if own.square[l] == 0.0:
+            if self.sketch.square[l] == 0.0:
                 continue
-            n = own.kept(l)
-            if own.shrunk[l]:                    # the rows go, so what x has of them is written down
-                own.shrunk[l] = False
-                own.add_combined(l, &self.c[l, 0], 1.0, self.x + l * D)
-                memset(&self.c[l, 0], 0, own.room * sizeof(double))
+            n = self.sketch.kept(l)
+            if self.sketch.shrunk[l]:                    # the rows go, so what x has of them is written down
+                self.sketch.shrunk[l] = False
+                self.sketch.add_combined(l, &self.c[l, 0], 1.0, self.x + l * D)
+                memset(&self.c[l, 0], 0, self.sketch.room * sizeof(double))
                 if self.u != NULL:
-                    own.add_combined(l, &self.cu[l, 0], 1.0, self.u + l * D)
-                    memset(&self.cu[l, 0], 0, own.room * sizeof(double))
-                own.shrunk[l] = True
+                    self.sketch.add_combined(l, &self.cu[l, 0], 1.0, self.u + l * D)
+                    memset(&self.cu[l, 0], 0, self.sketch.room * sizeof(double))
+                self.sketch.shrunk[l] = True
                 self.sizes[l] = 0.0
                 for i in range(D):
                     self.sizes[l] += fabs(self.x[l * D + i])
@@ -228,7 +224,7 @@ cdef class Sketch(Full):
                 if self.u != NULL:
                     self.cu[l, j] -= self.clock.C * self.factors[l] * self.y[l, j]
             self.commit_lane(l)
-            g = own.commit(l)
+            g = self.sketch.commit(l)
             if row.index != NULL:
                 memset(g, 0, D * sizeof(double))
                 for j in range(row.n):
@@ -243,14 +239,14 @@ cdef class Sketch(Full):
         cdef double* g
         for l in range(self.setting.L):
             self.commit_lane(l)
-            g = self.directions.commit(l)
+            g = self.sketch.commit(l)
             if g != NULL:
                 memcpy(g, &self.g[l, 0], self.setting.D * sizeof(double))
 
     cdef void abandon(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            if self.undo.count > 0 or self.directions.shrunk[l]:
+            if self.undo.count > 0 or self.sketch.shrunk[l]:
                 self.forget_rows(l)
         self.undo.restore()
 
@@ -261,56 +257,53 @@ cdef class Sketch(Full):
         cdef int status = Full.take_units(self, row)
         if self.scale is not None and self.scale.grew > 0:
             for l in range(self.setting.L):
-                self.directions.settle(l)
+                self.sketch.settle(l)
         return status
 
     cdef void save_matrices(self) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            self.directions.save(self.undo, l)
+            self.sketch.save(self.undo, l)
             self.forget_rows(l)
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """x keeps its value, which has a part in the rows."""
-        cdef Directions own = self.directions
         cdef Py_ssize_t j
         cdef Py_ssize_t D = self.setting.D
         cdef double gone = 1.0 - 1.0 / growth
         if self.thin:
-            for j in range(own.kept(lane)):
-                self.x[lane * D + i] += gone * self.c[lane, j] * own.B[lane, j, i]
+            for j in range(self.sketch.kept(lane)):
+                self.x[lane * D + i] += gone * self.c[lane, j] * self.sketch.B[lane, j, i]
                 if self.u != NULL:
-                    self.u[lane * D + i] += gone * self.cu[lane, j] * own.B[lane, j, i]
-        own.carry(self.undo, lane, i, growth)
+                    self.u[lane * D + i] += gone * self.cu[lane, j] * self.sketch.B[lane, j, i]
+        self.sketch.carry(self.undo, lane, i, growth)
 
     cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil:
-        cdef Directions own = self.directions
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
         cdef double outside = 0.0
         cdef double* gap = &self.goal[lane, 0]
         cdef double* theta = self.theta + lane * D
-        own.settle(lane)
+        self.sketch.settle(lane)
         for i in range(D):
             gap[i] = (self.begun(i) - self.x[lane * D + i]) / (self.setting.eta[lane] * self.rho[lane])
-        own.times(lane, gap, &self.beta[0])
+        self.sketch.times(lane, gap, &self.beta[0])
         if self.spread_inverse(lane, &self.beta[0], &self.y[lane, 0], &outside) != 0:
             return POTENTIAL_RAISED
         for i in range(D):
             theta[i] = outside * gap[i]
-        own.add_combined(lane, &self.y[lane, 0], 1.0, theta)
+        self.sketch.add_combined(lane, &self.y[lane, 0], 1.0, theta)
         return 0
 
     # ---- the domain ---------------------------------------------------------------------------------------------
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         """η(h_0 I + BᵀQB), a row of Q at a time: H e_i = h_0 e_i + Bᵀ Q (B e_i)."""
-        cdef Directions own = self.directions
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t i, j
-        cdef Py_ssize_t n = own.kept(lane)
+        cdef Py_ssize_t n = self.sketch.kept(lane)
         cdef double eta = self.setting.eta[lane]
-        cdef double* rows = own.rows(lane)
+        cdef double* rows = self.sketch.rows(lane)
         cdef double* H
         for i in range(D):
             for j in range(n):
@@ -320,6 +313,6 @@ cdef class Sketch(Full):
             H = &self.H[i, 0]
             memset(H, 0, D * sizeof(double))
             H[i] = eta * self.h0[lane]
-            own.add_combined(lane, &self.y[lane, 0], eta, H)
-            if own.square[lane] > 0.0:
+            self.sketch.add_combined(lane, &self.y[lane, 0], eta, H)
+            if self.sketch.square[lane] > 0.0:
                 axpy(eta * self.y[lane, n], &self.g[lane, 0], H, D)

@@ -28,15 +28,15 @@ cdef class SketchONS(Sketch):
 
     cdef void extend(self, Py_ssize_t lane) noexcept nogil:
         """The factor of all rows, from that of the first ``factored``."""
-        cdef Py_ssize_t kept = self.directions.kept(lane)
+        cdef Py_ssize_t kept = self.sketch.kept(lane)
         cdef Py_ssize_t j
         cdef const double* source
         for j in range(self.factored[lane], kept):
-            source = &self.directions.new_K[lane, j, 0] if self.directions.shrunk[lane] else &self.directions.K[lane, j, 0]
+            source = &self.sketch.new_K[lane, j, 0] if self.sketch.shrunk[lane] else &self.sketch.K[lane, j, 0]
             self.extend_by(lane, j, source, source[j])
         self.factored[lane] = kept
-        if self.directions.square[lane] > 0.0:
-            self.extend_by(lane, kept, &self.directions.border[lane, 0], self.directions.square[lane])
+        if self.sketch.square[lane] > 0.0:
+            self.extend_by(lane, kept, &self.sketch.border[lane, 0], self.sketch.square[lane])
 
     cdef void extend_by(self, Py_ssize_t lane, Py_ssize_t n, const double* column, double corner) noexcept nogil:
         """One more row: F f = column, and its own corner, whose square is not below a."""
@@ -57,7 +57,7 @@ cdef class SketchONS(Sketch):
     cdef int newest(self, Py_ssize_t lane) noexcept nogil:
         """A⁻¹ e_k: F⁻¹ e_k has one entry, 1/F_kk."""
         cdef Py_ssize_t j
-        cdef Py_ssize_t k = self.directions.kept(lane)
+        cdef Py_ssize_t k = self.sketch.kept(lane)
         cdef double* y = &self.y[lane, 0]
         self.extend(lane)
         for j in range(k):
@@ -68,7 +68,7 @@ cdef class SketchONS(Sketch):
 
     cdef int spread_over(self, Py_ssize_t lane, const double* beta, double* y) noexcept nogil:
         cdef Py_ssize_t j
-        cdef Py_ssize_t n = self.directions.size(lane)
+        cdef Py_ssize_t n = self.sketch.size(lane)
         self.extend(lane)
         self.h0[lane] = 1.0 / self.base(lane)
         for j in range(n):
@@ -77,6 +77,6 @@ cdef class SketchONS(Sketch):
         return 0
 
     cdef int spread_inverse(self, Py_ssize_t lane, const double* beta, double* y, double* outside) noexcept nogil:
-        memcpy(y, beta, self.directions.kept(lane) * sizeof(double))
+        memcpy(y, beta, self.sketch.kept(lane) * sizeof(double))
         outside[0] = self.base(lane)
         return 0

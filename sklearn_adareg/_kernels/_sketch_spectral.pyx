@@ -65,7 +65,7 @@ cdef class SketchSpectral(Sketch):
         for lane in range(self.setting.L):
             if self.delta > 0.0 and self.stale[lane] == 0.0:
                 n = <Py_ssize_t> self.served[lane]
-                turned = np.asarray(self.U[lane]).ravel()[:n * n].reshape(n, n) @ np.asarray(self.directions.B[lane, :n])
+                turned = np.asarray(self.U[lane]).ravel()[:n * n].reshape(n, n) @ np.asarray(self.sketch.B[lane, :n])
                 H[lane] = turned.T @ (np.asarray(self.q[lane, :n])[:, None] * turned)
                 H[lane].flat[::self.setting.D + 1] += self.outside[lane]
                 H[lane] *= self.setting.eta[lane]
@@ -95,13 +95,13 @@ cdef class SketchSpectral(Sketch):
         """Whether s with this g is at most δ; leaves Uᵀ B g in ``turned``."""
         cdef Py_ssize_t i, n
         cdef double base = self.base(lane)
-        cdef double growth = self.directions.square[lane]
+        cdef double growth = self.sketch.square[lane]
         if self.delta == 0.0 or self.stale[lane] != 0.0:
             return False
         n = <Py_ssize_t> self.served[lane]
         if growth > 0.0:
             for i in range(n):
-                self.turned[i] = dot(&self.U[lane, 0, 0] + i * n, &self.directions.border[lane, 0], n)
+                self.turned[i] = dot(&self.U[lane, 0, 0] + i * n, &self.sketch.border[lane, 0], n)
                 growth -= self.turned[i] * self.turned[i] / (base + self.lam[lane, i])
         self.new_s[lane] = self.s[lane] + fmax(growth, 0.0) / base
         return self.new_s[lane] <= self.delta
@@ -109,12 +109,12 @@ cdef class SketchSpectral(Sketch):
     cdef int decompose(self, Py_ssize_t lane) noexcept nogil:
         """The eigenvectors of the Gram matrix of all rows, and ψ."""
         cdef Py_ssize_t i
-        cdef Py_ssize_t n = self.directions.size(lane)
+        cdef Py_ssize_t n = self.sketch.size(lane)
         cdef double base = self.base(lane)
         cdef double top = 0.0
         if n > 0:
-            self.directions.gram(lane, &self.new_U[lane, 0, 0], n)
-            if self.directions.eigen(&self.new_U[lane, 0, 0], &self.new_lam[lane, 0], n) != 0:
+            self.sketch.gram(lane, &self.new_U[lane, 0, 0], n)
+            if self.sketch.eigen(&self.new_U[lane, 0, 0], &self.new_lam[lane, 0], n) != 0:
                 return -1
         for i in range(n):
             self.new_lam[lane, i] = fmax(self.new_lam[lane, i], 0.0)
@@ -133,7 +133,7 @@ cdef class SketchSpectral(Sketch):
 
     cdef int newest(self, Py_ssize_t lane) noexcept nogil:
         cdef Py_ssize_t i, n
-        cdef Py_ssize_t k = self.directions.kept(lane)
+        cdef Py_ssize_t k = self.sketch.kept(lane)
         cdef double* y = &self.y[lane, 0]
         cdef const double* U
         if self.decide(lane) != 0:
@@ -152,7 +152,7 @@ cdef class SketchSpectral(Sketch):
 
     cdef int spread_over(self, Py_ssize_t lane, const double* beta, double* y) noexcept nogil:
         cdef Py_ssize_t i
-        cdef Py_ssize_t n = self.directions.size(lane)
+        cdef Py_ssize_t n = self.sketch.size(lane)
         cdef const double* U = &self.new_U[lane, 0, 0]
         cdef const double* q = &self.new_q[lane, 0]
         if self.decide(lane) != 0:
@@ -167,7 +167,7 @@ cdef class SketchSpectral(Sketch):
 
     cdef int spread_inverse(self, Py_ssize_t lane, const double* beta, double* y, double* outside) noexcept nogil:
         cdef Py_ssize_t i
-        cdef Py_ssize_t n = self.directions.kept(lane)
+        cdef Py_ssize_t n = self.sketch.kept(lane)
         cdef const double* U = &self.new_U[lane, 0, 0]
         cdef double share
         if self.decompose(lane) != 0:
@@ -180,7 +180,7 @@ cdef class SketchSpectral(Sketch):
         return 0
 
     cdef void commit_lane(self, Py_ssize_t lane) noexcept nogil:
-        cdef Py_ssize_t n = self.directions.size(lane)
+        cdef Py_ssize_t n = self.sketch.size(lane)
         if self.delta == 0.0 or not self.decided[lane]:
             return
         if not self.renewed[lane]:
