@@ -120,12 +120,43 @@ STRUCTURES = {
 }
 
 
-JOINT = ("full", "block")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
+class FrequentDirections:
+    """G as (ε + escaped)I + BᵀB with at most 2·rank rows, and nothing escaping while rank ≥ D."""
+
+    def __init__(self, D, rank, epsilon):
+        self.rank, self.epsilon, self.escaped = min(rank, D), epsilon, 0.0
+        self.B = np.zeros((0, D))
+
+    def add(self, g):
+        """One more row; with all rows in use, B is shrunk to ``rank`` rows first."""
+        if not g.any():
+            return
+        if len(self.B) == 2 * self.rank:
+            lam, V = np.linalg.eigh(self.B.T @ self.B)
+            lam, V = np.maximum(lam[::-1], 0.0), V[:, ::-1]
+            removed = lam[self.rank] if self.rank < len(lam) else 0.0
+            kept = np.maximum(lam[: self.rank] - removed, 0.0)
+            self.B = np.sqrt(kept)[:, None] * V[:, : self.rank].T
+            self.escaped += removed
+        self.B = np.vstack([self.B, g])
+
+    def scale(self, growth):
+        """Coordinate i in a unit larger by growth_i; ε and what has escaped are made up for."""
+        self.B = self.B / growth
+
+    @property
+    def G(self):
+        return (self.epsilon + self.escaped) * np.eye(self.B.shape[1]) + self.B.T @ self.B
+
+
+JOINT = ("full", "block", "sketch")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
 
 
 def preconditioner(G, psi, structure, epsilon, blocks=()):
-    """H = ψ(P_S G); no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
-    projected = keep_blocks(G, blocks) if structure == "block" else STRUCTURES[structure](G)
+    """H = ψ(P_S G), G being a sketch already where that is the structure; no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
+    projected = keep_blocks(G, blocks) if structure == "block" else G
+    if structure in STRUCTURES:
+        projected = STRUCTURES[structure](G)
     lam, V = np.linalg.eigh(projected)
     H = (V * psi(np.maximum(lam, epsilon))) @ V.T
     return (H + H.T) / 2
@@ -277,8 +308,21 @@ class Lane:
     """One weight vector: its G, its iterates, and steps 2 to 4 of a round."""
 
     def __init__(
-        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+        self,
+        D,
+        d,
+        psi,
+        structure,
+        epsilon,
+        update,
+        domain,
+        radius,
+        alpha,
+        l1_ratio,
+        blocks=(),
+        rank=None,
     ):
+        self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = blocks
         self.update, self.domain, self.radius = update, domain, radius
@@ -294,7 +338,8 @@ class Lane:
         self.H0 = self.preconditioner()
 
     def preconditioner(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
+        G = self.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, self.psi, self.structure, self.epsilon, self.blocks)
 
     def step(self, z, slope):
         """Steps 2 to 4, for the row z and the weighted slope of its loss at z·x_t."""
@@ -303,6 +348,8 @@ class Lane:
         if self.structure in JOINT:
             g = g + self.alpha * np.where(self.penalised, x_t, 0.0)
         self.G = self.G + np.outer(g, g)
+        if self.sketch is not None:
+            self.sketch.add(g)
         self.theta = self.theta + g
         H = self.preconditioner()
         u = x_t - H @ g if self.update == "mirror_descent" else self.x[0] - H @ self.theta
@@ -378,6 +425,7 @@ def adareg(
     potential="adagrad",
     structure="diag",
     blocks=(),
+    rank=2,
     eta=1.0,
     epsilon=1.0,
     p=2.0,
@@ -408,7 +456,8 @@ def adareg(
     psi = potential if callable(potential) else POTENTIALS[potential](eta, p)
     parameters = {"huber_delta": huber_delta, "quantile": quantile, "insensitivity": insensitivity}
     D = Z.shape[1]
-    lane = Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks)
+    numbers = (epsilon, update, domain, radius, alpha, l1_ratio)
+    lane = Lane(D, d, psi, structure, *numbers, blocks, rank)
     losses = []
     for t in np.flatnonzero(omega > 0):
         ell, slope = LOSSES[loss](Z[t] @ lane.x[-1], y[t], parameters)

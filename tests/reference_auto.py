@@ -6,7 +6,15 @@ Lanes share nothing but the row, so a model of K weight vectors is a list of K l
 """
 
 import numpy as np
-from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox
+from reference import (
+    JOINT,
+    LOSSES,
+    POTENTIALS,
+    FrequentDirections,
+    preconditioner,
+    project,
+    prox,
+)
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -142,8 +150,21 @@ class ScaledLane:
     """One weight vector in normalised coordinates; domain and penalty in raw units."""
 
     def __init__(
-        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+        self,
+        D,
+        d,
+        psi,
+        structure,
+        epsilon,
+        update,
+        domain,
+        radius,
+        alpha,
+        l1_ratio,
+        blocks=(),
+        rank=None,
     ):
+        self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
@@ -155,12 +176,15 @@ class ScaledLane:
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
+        G = self.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, self.psi, self.structure, self.epsilon, self.blocks)
 
     def change_units(self, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
         before = self.psi_of_G()
         self.G = carried(self.G, growth, self.epsilon)
+        if self.sketch is not None:
+            self.sketch.scale(growth)
         changed = (growth > 1) | fresh
         if not self.dual or not changed.any():
             return
@@ -169,7 +193,7 @@ class ScaledLane:
                 if changed[block].any():
                     H = factor * rho * self.psi_of_G()[np.ix_(block, block)]
                     self.theta[block] = -np.linalg.solve(H, self.x[block])
-        elif self.structure == "full":
+        elif self.structure in JOINT:
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
             self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
@@ -182,6 +206,8 @@ class ScaledLane:
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
         self.G = self.G + np.outer(g, g)
+        if self.sketch is not None:
+            self.sketch.add(g)
         self.theta = self.theta + g
         self.H = factor * rho * self.psi_of_G()
         u = -self.H @ self.theta if self.dual else self.x - self.H @ g
@@ -227,6 +253,7 @@ def scaled_adareg(
     potential="adagrad",
     structure="diag",
     blocks=(),
+    rank=2,
     eta=1.0,
     epsilon=1.0,
     p=2.0,
@@ -246,7 +273,7 @@ def scaled_adareg(
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     psi = POTENTIALS[potential](eta, p)
     lane = ScaledLane(
-        D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks
+        D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks, rank
     )
     residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
@@ -254,7 +281,7 @@ def scaled_adareg(
         t += 1
         z, growth, fresh = scale.take(Z[row])
         spread += shares(z, structure, blocks)
-        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
+        factor = 1.0 if structure in ("full", "sketch") else np.sqrt(t / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value

@@ -27,6 +27,7 @@ cdef class Directions:
     cdef Py_ssize_t kept(self, Py_ssize_t lane) noexcept nogil
     cdef Py_ssize_t size(self, Py_ssize_t lane) noexcept nogil
     cdef double* rows(self, Py_ssize_t lane) noexcept nogil
+    cdef double length(self, Py_ssize_t lane, Py_ssize_t j) noexcept nogil
     cdef void gram(self, Py_ssize_t lane, double* A, Py_ssize_t n) noexcept nogil
     cdef void times(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil
     cdef void times_sparse(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* out) noexcept nogil

@@ -88,6 +88,10 @@ cdef class Directions:
     cdef double* rows(self, Py_ssize_t lane) noexcept nogil:
         return &self.new_B[lane, 0, 0] if self.shrunk[lane] else &self.B[lane, 0, 0]
 
+    cdef double length(self, Py_ssize_t lane, Py_ssize_t j) noexcept nogil:
+        """The norm of a row."""
+        return sqrt(self.new_K[lane, j, j] if self.shrunk[lane] else self.K[lane, j, j])
+
     cdef void gram(self, Py_ssize_t lane, double* A, Py_ssize_t n) noexcept nogil:
         """A = the Gram matrix of the first n rows, n × n; the row of this round is the last."""
         cdef Py_ssize_t j

@@ -152,7 +152,7 @@ cdef class Sketch(Full):
                 reach += fabs(self.c[l, j]) * sqrt(self.sketch.K[l, j, j])
             n = self.sketch.kept(l)
             for j in range(n):
-                reach += fabs(self.factors[l] * self.y[l, j]) * sqrt(self.sketch.new_K[l, j, j] if self.sketch.shrunk[l] else self.sketch.K[l, j, j])
+                reach += fabs(self.factors[l] * self.y[l, j]) * self.sketch.length(l, j)
             total += reach + fabs(self.factors[l] * self.y[l, n]) * sqrt(self.sketch.square[l])
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
