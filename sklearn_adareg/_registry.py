@@ -126,6 +126,7 @@ POTENTIALS = {
         theory={
             "full": _adagrad_full,
             "block": _adagrad_block,
+            "sketch": _adagrad_full,
             "diag": _adagrad_diag,
             "iso": _adagrad_iso,
         },
@@ -144,6 +145,7 @@ POTENTIALS = {
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
+            "sketch": _ons_full,
             "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
             "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
         },

@@ -320,7 +320,7 @@ class Lane:
         alpha,
         l1_ratio,
         blocks=(),
-        rank=None,
+        rank=2,
     ):
         self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
