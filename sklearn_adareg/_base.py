@@ -123,6 +123,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
             if self._rounds_check_rows() and len(order) < X.shape[0]:
                 check_finite(self, X)
+                check_columns(X)  # also of the rows held out, which no round reads
             most = _auto.passes(self.get_params(deep=False), state.recipe, len(order))
             _rules.check_average(state.recipe.average, state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)

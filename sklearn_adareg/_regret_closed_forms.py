@@ -202,7 +202,9 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, ran
     spectrum = _projected_spectrum(G_T, structure, blocks, rank, epsilon)
     bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
     start = epsilon
-    if _registry.STRUCTURES[structure].has_rank:  # what a shrink adds to G̃ is paid for by no curvature
+    if _registry.STRUCTURES[
+        structure
+    ].has_rank:  # what a shrink adds to G̃ is paid for by no curvature
         start += escaped_mass(eigenvalues(G_T), rank, epsilon)
     return float(start * diameter**2 / (2 * eta) + eta / 2 * bracket)
 

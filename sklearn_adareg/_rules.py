@@ -220,7 +220,9 @@ def check_memory(recipe):
     if memory is None:
         return
     lanes = recipe.lanes * recipe.rates
-    sketched = {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
+    sketched = (
+        {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
+    )
     needed = sum(memory(lanes, size, **sketched) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -149,7 +149,11 @@ class FrequentDirections:
         return (self.epsilon + self.escaped) * np.eye(self.B.shape[1]) + self.B.T @ self.B
 
 
-JOINT = ("full", "block", "sketch")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
+JOINT = (
+    "full",
+    "block",
+    "sketch",
+)  # whose H mixes coordinates; an L2 penalty is part of the gradient there
 
 
 def preconditioner(G, psi, structure, epsilon, blocks=()):

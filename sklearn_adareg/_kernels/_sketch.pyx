@@ -27,6 +27,8 @@ from ._structures cimport NOT_FINITE, POTENTIAL_RAISED
 
 import numpy as np
 
+cdef double LARGEST = 1e290          # a squared gradient beyond this, as a penalty in tiny units may give, is not taken
+
 
 cdef class Sketch(Full):
     """G by its frequent directions; what the ways to H_t share."""
@@ -174,7 +176,7 @@ cdef class Sketch(Full):
             memset(move, 0, D * sizeof(double))
             self.sketch.times(l, g, &self.sketch.border[l, 0])
             self.sketch.square[l] = dot(g, g, D)
-            if self.sketch.make_room(l) != 0:
+            if not self.sketch.square[l] < LARGEST or self.sketch.make_room(l) != 0:
                 return NOT_FINITE
             if self.sketch.shrunk[l]:
                 self.forget_rows(l)

@@ -119,7 +119,15 @@ def test_weights_averages_and_intercept(domain, structure, update, average, fit_
 @pytest.mark.parametrize("domain", [None, "box", "nonnegative"])
 @pytest.mark.parametrize(
     ("structure", "l1_ratio"),
-    [("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0), ("full", 0.0), ("block", 0.0), ("sketch", 0.0)],
+    [
+        ("diag", 0.0),
+        ("diag", 0.6),
+        ("iso", 0.0),
+        ("iso", 1.0),
+        ("full", 0.0),
+        ("block", 0.0),
+        ("sketch", 0.0),
+    ],
 )
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 def test_penalties(loss, structure, l1_ratio, domain, update, average):
