@@ -70,8 +70,9 @@ class AdaReg:
     so every bound of :mod:`sklearn_adareg.regret` applies.
 
     A round costs what it costs there: O(D²) for structure ``"full"`` between decompositions (O(D³) each; ``"ons"``
-    needs none), that for each block that the gradient touches for ``"block"``, O(rank·D) for ``"sketch"``, O(nnz) for ``"diag"`` and ``"iso"``, and a
-    call from Python, some 10 µs. Reading ``x`` or ``average`` costs O(D).
+    needs none), that for each block that the gradient touches for ``"block"``, O(rank·D) for ``"sketch"``, O(nnz) for
+    ``"diag"`` and ``"iso"``, and a call from Python, some 10 µs. Reading ``x`` or ``average`` costs O(D), with
+    ``"sketch"`` O(rank·D).
 
     Parameters
     ----------

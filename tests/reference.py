@@ -157,7 +157,7 @@ JOINT = (
 
 
 def preconditioner(G, psi, structure, epsilon, blocks=()):
-    """H = ψ(P_S G), G being a sketch already where that is the structure; no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
+    """H = ψ(P_S G), where a sketch is its own G; no eigenvalue is below ε, rounding notwithstanding."""
     projected = keep_blocks(G, blocks) if structure == "block" else G
     if structure in STRUCTURES:
         projected = STRUCTURES[structure](G)
