@@ -14,12 +14,10 @@ stays what it is. As in ``_full``, a round proposes and ``update`` commits. A gr
 from libc.math cimport fabs, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
-from scipy.linalg.cython_blas cimport dgemm
-
 from ._directions cimport Directions
 from ._domains cimport Domain
 from ._full cimport Full
-from ._loops cimport axpy, dot, sparse_dot
+from ._loops cimport axpy, dot
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -42,7 +40,7 @@ cdef class Sketch(Full):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.sketch = Directions(arrays)
-        L, room, D = arrays["B"].shape
+        L, room = arrays["B"].shape[:2]
         self.thin = self.unconstrained and not (setting.dual or self.penalised)
         self.c, self.cu = arrays["c"][0], arrays["c"][len(arrays["c"]) - 1]
         self.along, self.y, self.beta = np.zeros((L, room)), np.zeros((L, room + 1)), np.zeros(room + 1)

@@ -20,7 +20,7 @@ cdef class SketchONS(Sketch):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        L, room, D = arrays["B"].shape
+        L, room = arrays["B"].shape[:2]
         self.factor, self.factored = np.zeros((L, room + 1, room + 1)), np.zeros(L, dtype=np.intp)
 
     cdef void forget_rows(self, Py_ssize_t lane) noexcept nogil:

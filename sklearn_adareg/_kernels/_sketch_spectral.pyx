@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """sketch, any ψ: by the eigenvalues λ and eigenvectors U of the Gram matrix K = B Bᵀ of the rows, O(rank³).
 
-H b = h_0 b + Bᵀ U diag(q) Uᵀ B b with h_0 = ψ(a), q_i = (ψ(a + λ_i) − ψ(a))/λ_i; for the newest row itself, H g = Bᵀ U ψ(a + λ) Uᵀ e_k.
+H b = h_0 b + Bᵀ U diag(q) Uᵀ B b with h_0 = ψ(a), q_i = (ψ(a + λ_i) − ψ(a))/λ_i; for the newest row itself,
+H g = Bᵀ U ψ(a + λ) Uᵀ e_k.
 
 The decomposition of an older G̃_τ serves on while s = Σ g_tᵀ G̃_τ⁻¹ g_t over the rows since is at most δ, which certifies
 G̃_τ ⪯ G̃_t ⪯ (1 + δ)G̃_τ (``_basis`` says what follows from that). A shrink and a change of units end it. δ = 0: every round.
@@ -47,7 +48,7 @@ cdef class SketchSpectral(Sketch):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.delta = setting.refresh
-        L, room, D = arrays["B"].shape
+        L, room = arrays["B"].shape[:2]
         if self.delta > 0.0:
             self.U, self.lam, self.q = arrays["U"], arrays["lam"], arrays["q"]
             self.served, self.outside, self.s, self.stale = arrays["served"], arrays["outside"], arrays["s"], arrays["stale"]
