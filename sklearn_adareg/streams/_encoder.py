@@ -48,7 +48,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns that are one-hot encoded, and their values.
     n_features_out_ : int
         Number of columns of the encoded rows.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns.
     n_features_in_ : int
         Number of columns.
@@ -167,7 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out_)
+        ndarray or CSR matrix of shape (n_rows, `n_features_out_`)
             Dense if no column is hashed and there are at most 100 columns, or numbers only.
         """
         check_is_fitted(self, "numeric_")
