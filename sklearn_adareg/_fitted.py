@@ -25,6 +25,11 @@ class FittedLinearModel:
             )
         return self._state
 
+    def _loss_in_use(self):
+        """The loss that the model learnt with, or is going to; the parameter may have been set since."""
+        state = getattr(self, "_state", None)
+        return self.loss if state is None else state.recipe.loss
+
     def _publish(self):
         """The model of the last finished round or, while rounds are played, the one that was last shown."""
         state = self._fitted_state()
@@ -61,8 +66,15 @@ class FittedLinearModel:
     @property
     def progressive_loss_(self):
         """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
-        loss, weight = self._fitted_state().totals.tolist()
+        progress = self._fitted_state().progress
+        loss, weight = progress.total("loss"), progress.total("weight")
         return loss / weight if weight else float("nan")
+
+    @property
+    def progressive_curve_(self):
+        """The course of ``progressive_loss_``, and for classifiers of the rate of mistakes: means so far and since the last point."""
+        state = self._fitted_state()
+        return state.progress.curve(state.classes)
 
     @property
     def potential_(self):
