@@ -3,9 +3,11 @@ from typing import Any
 
 from ._domains import Domain
 from ._full import Full
+from ._potentials import HalfPower
 from ._potentials import Potential
 from ._setting import Setting
 class Kronecker(Full):
+    half_potential: HalfPower
     @classmethod
     def allocate(cls, setting: Setting, sparse: bool) -> Any: ...
     def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...

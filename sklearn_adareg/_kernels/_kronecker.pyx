@@ -34,6 +34,7 @@ SMALL, ROOM = 40, 16                 # squares for a factor up to this size wait
 cdef class Kronecker(Full):
     """η L^(−a/2) ⊗ R^(−a/2) over all weight vectors."""
 
+    cdef readonly HalfPower half_potential       # λ^(−a/2)
     cdef Basis left, right
     cdef double[::1] slopes_in, row_in           # ‖z‖ s and ‖s‖ z: what joins L and R
     cdef double[::1] left_move, right_move       # L^(−a/2) s and R^(−a/2) z, with η and ρ in the first
@@ -54,7 +55,7 @@ cdef class Kronecker(Full):
         super().__init__(setting, potential, domain, arrays)
         cdef Py_ssize_t K = setting.L
         cdef Py_ssize_t D = setting.D
-        half = HalfPower(potential)
+        half = self.half_potential = HalfPower(potential)
         self.left = Basis(half, setting.refresh, setting.epsilon, of_side(arrays, "left"), D if self.penalised else 1)
         self.right = Basis(half, setting.refresh, setting.epsilon, of_side(arrays, "right"), K if self.penalised else 1)
         self.slopes_in, self.left_move = np.empty(K), np.empty(K)
@@ -109,18 +110,18 @@ cdef class Kronecker(Full):
         cdef Py_ssize_t l
         cdef double* s = &self.slopes_in[0]
         cdef double* z = &self.row_in[0]
-        cdef double root, size = 0.0
+        cdef double weight, size = 0.0
         if self.penalised:
             return self.precondition_any_rank()
         if self.left.times_H(0, s, s, 1.0, &self.left_move[0]) != 0 or self.right.times_H(0, z, z, 1.0, &self.right_move[0]) != 0:
             return POTENTIAL_RAISED
         for l in range(self.setting.L):
             size += self.slopes[l] * self.slopes[l]
-        # both products have a factor too many, ‖z‖ over the root of ω and ‖s‖ over the same
-        root = self.round_weight if self.setting.weights_as_rows else 1.0
+        # ‖z‖ s and ‖s‖ z, both over √ω where rows count as ω, have a factor too many
+        weight = self.round_weight if self.setting.weights_as_rows else 1.0
         size = sqrt(size) * sqrt(row.norm2)
         for l in range(self.setting.L):
-            self.left_move[l] *= self.setting.eta[l] * self.rho[l] * (root / size if size > 0.0 else 0.0)
+            self.left_move[l] *= self.setting.eta[l] * self.rho[l] * (weight / size if size > 0.0 else 0.0)
         return 0
 
     cdef int precondition_any_rank(self) noexcept nogil:
