@@ -105,7 +105,9 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
-    couples_lanes: bool = False  # one H for all weight vectors of a model, of which it needs several
+    couples_lanes: bool = (
+        False  # one H for all weight vectors of a model, of which it needs several
+    )
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
     takes_domains: bool = True  # has projections in the norm of H⁻¹

@@ -202,7 +202,7 @@ def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0)
         The b of the bound: the largest Euclidean distance, over all K·D numbers, of an iterate from
         :math:`x^*`.
     eta : float, default=None
-        The step size; None is the best one, :math:`b/\sqrt{2 \kappa r}`.
+        The step size; None is the best one, :math:`b/\sqrt{2r}`.
     rank : int, default=1
         The largest rank r of a gradient.
     refresh_factor : float, default=1.0
@@ -224,10 +224,10 @@ def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0)
     24.0
     """
     trace = np.prod([np.sum(eigenvalues(factor) ** 0.25) for factor in (L_T, R_T)])
-    stability, bracket = 0.5 * diameter**2, refresh_factor * rank
+    stability = 0.5 * diameter**2
     if eta is None:
-        eta = np.sqrt(stability / bracket)
-    return float((stability / eta + eta * bracket) * trace)
+        eta = np.sqrt(stability / rank)
+    return float((stability / eta + refresh_factor * rank * eta) * trace)
 
 
 def _projected_spectrum(G_T, structure, blocks):
