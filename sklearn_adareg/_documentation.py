@@ -63,8 +63,8 @@ COMMON = {
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter. Where ``eta="auto"`` takes
     Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side, and the progressive losses decide between them.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
-    block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``, and for kronecker: the
+    eigendecomposition (of each block or factor) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
     does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0
     decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
