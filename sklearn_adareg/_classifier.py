@@ -20,10 +20,11 @@ EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 def _gives_probabilities(estimator):
     """Whether the loss has probabilities behind its margins."""
-    if _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities is None:
+    loss = estimator._loss_in_use()
+    if _registry.CLASSIFICATION_LOSSES[loss].probabilities is None:
         others = _registry.names(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)
         raise AttributeError(
-            f"probability estimates are not available for loss={estimator.loss!r}; use {' or '.join(others)}, or wrap "
+            f"probability estimates are not available for loss={loss!r}; use {' or '.join(others)}, or wrap "
             "the model in CalibratedClassifierCV."
         )
     return True
@@ -107,6 +108,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         p=2.0,
         eta="auto",
         epsilon="auto",
+        half_life="auto",
         refresh=0.5,
         scaling="online",
         domain=None,
@@ -136,6 +138,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
+        self.half_life = half_life
         self.refresh = refresh
         self.scaling = scaling
         self.domain = domain
@@ -293,7 +296,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return self._probabilities().logarithms(self._margins(X))
 
     def _probabilities(self):
-        return _registry.CLASSIFICATION_LOSSES[self.loss].probabilities
+        return _registry.CLASSIFICATION_LOSSES[self._loss_in_use()].probabilities
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 

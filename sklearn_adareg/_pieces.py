@@ -52,6 +52,7 @@ class Loss:
     exp_concavity: Callable | str = "has no known constant of exp-concavity"
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     nonnegative_targets: bool = False
+    plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
 
     @property
@@ -111,6 +112,7 @@ class Structure:
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
     takes_domains: bool = True  # has projections in the norm of H⁻¹
+    forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
@@ -163,5 +165,6 @@ class Method:
 
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
+    forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

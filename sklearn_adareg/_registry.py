@@ -29,6 +29,7 @@ from ._pieces import LOG, Domain, Loss, Method, Potential, Probabilities, Struct
 from ._potentials import SpectralPotential
 
 LINEAR_PARTS = "has linear parts and is not exp-concave"
+LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
 
 
 def _log_loss_exp_concavity(margin, target, weight):
@@ -55,37 +56,64 @@ CLASSIFICATION_LOSSES = {
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        plain="sklearn.linear_model.LogisticRegression",
     ),
-    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS),
-    "squared_hinge": Loss(_losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity),
+    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
+    "squared_hinge": Loss(
+        _losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity, plain=LINEAR_SVC
+    ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
         exp_concavity=LINEAR_PARTS,
+        plain=LINEAR_SVC,
     ),
-    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS),
+    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
 }
 REGRESSION_LOSSES = {
     "squared_error": Loss(
-        _losses.SquaredError, exp_concavity=_squared_error_exp_concavity, degree=2
+        _losses.SquaredError,
+        exp_concavity=_squared_error_exp_concavity,
+        degree=2,
+        plain=LINEAR_REGRESSION,
     ),
-    "huber": Loss(_losses.Huber, ("huber_delta",), exp_concavity=LINEAR_PARTS, degree=2),
-    "absolute_error": Loss(_losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1),
-    "quantile": Loss(_losses.Quantile, ("quantile",), exp_concavity=LINEAR_PARTS, degree=1),
+    "huber": Loss(
+        _losses.Huber,
+        ("huber_delta",),
+        exp_concavity=LINEAR_PARTS,
+        degree=2,
+        plain=LINEAR_REGRESSION,
+    ),
+    "absolute_error": Loss(
+        _losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1, plain=LINEAR_REGRESSION
+    ),
+    "quantile": Loss(
+        _losses.Quantile,
+        ("quantile",),
+        exp_concavity=LINEAR_PARTS,
+        degree=1,
+        plain=LINEAR_REGRESSION,
+    ),
     "epsilon_insensitive": Loss(
-        _losses.EpsilonInsensitive, ("insensitivity",), exp_concavity=LINEAR_PARTS, degree=1
+        _losses.EpsilonInsensitive,
+        ("insensitivity",),
+        exp_concavity=LINEAR_PARTS,
+        degree=1,
+        plain=LINEAR_REGRESSION,
     ),
     "squared_epsilon_insensitive": Loss(
         _losses.SquaredEpsilonInsensitive,
         ("insensitivity",),
         exp_concavity="has no known constant of exp-concavity",
         degree=2,
+        plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
         link=LOG,
         exp_concavity=_poisson_exp_concavity,
         nonnegative_targets=True,
+        plain="sklearn.linear_model.PoissonRegressor",
         summary="models counts, and ``predict`` gives their mean",
     ),
 }
@@ -252,7 +280,7 @@ STRUCTURES = {
     ),
 }
 METHODS = {
-    "algorithm1": Method(_methods.Method),
+    "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_"),

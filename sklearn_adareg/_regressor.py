@@ -86,6 +86,7 @@ insensitivity : float, default=0.1
         p=2.0,
         eta="auto",
         epsilon="auto",
+        half_life="auto",
         refresh=0.5,
         scaling="online",
         domain=None,
@@ -117,6 +118,7 @@ insensitivity : float, default=0.1
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
+        self.half_life = half_life
         self.refresh = refresh
         self.scaling = scaling
         self.domain = domain
@@ -228,14 +230,13 @@ insensitivity : float, default=0.1
         return ModelShape(lanes=np.shape(y)[1] if several else 1, rows_of_coef=several)
 
     def _decide(self, margins, classes):
-        return self._entry().link.inverse(margins)
+        return _registry.REGRESSION_LOSSES[self._loss_in_use()].link.inverse(margins)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # what scikit-learn checks where there are several targets has negative ones
-        entry = _registry.REGRESSION_LOSSES.get(
-            self.loss
-        )  # a tag is asked for before the loss is validated
+        # a tag is asked for before the loss is validated
+        entry = _registry.REGRESSION_LOSSES.get(self.loss) if isinstance(self.loss, str) else None
         nonnegative = entry is not None and entry.nonnegative_targets
         tags.target_tags.multi_output = not nonnegative
         tags.target_tags.positive_only = nonnegative

@@ -4,7 +4,7 @@
 A round is a transaction. It stops without a trace when its loss or its gradient is not finite, or when a piece fails; the
 rounds before it stand.
 """
-from libc.math cimport isfinite, sqrt
+from libc.math cimport fmax, isfinite, sqrt
 
 from ._loops cimport ask_for
 from ._methods cimport Method
@@ -61,7 +61,8 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
     cdef bint weighted = weights.shape[0] > 0
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]
-    cdef double value, steepest, squared, weight = 1.0
+    cdef bint in_residuals = not method.objective.plain
+    cdef double value, steepest, squared, reach, weight = 1.0
     cdef int status
     if n > 0:
         rows.fetch(order[0], &pair[0])
@@ -93,8 +94,10 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
                 slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
         squared = steepest * row.norm2                  # ‖g_t‖²
-        tally.status = overflow(value, squared, structure.longest_step * structure.clock.C)
-
+        reach = structure.longest_step * structure.clock.C
+        if in_residuals:
+            reach *= largest(&structure.rho[0], lanes)  # steps are in the unit of the residuals
+        tally.status = overflow(value, squared, reach)
         if tally.status != FINISHED:
             structure.abandon(row)
             return
@@ -131,6 +134,14 @@ cdef inline int overflow(double value, double squared, double reach) noexcept no
     if squared > 0.0 and not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
         return STEP_OVERFLOW
     return FINISHED
+
+
+cdef inline double largest(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double most = numbers[0]
+    for i in range(1, n):
+        most = fmax(most, numbers[i])
+    return most
 
 
 cdef int reason(int status) noexcept nogil:
