@@ -192,7 +192,7 @@ cdef class Basis:
         return info == 0
 
     cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
-        """The eigenbasis of G with the squares of n gradients (none: of G itself), and ψ of the eigenvalues, none of which is below ε."""
+        """The eigenbasis of G with the squares of n gradients (maybe none), and ψ of the eigenvalues, none of which is below ε."""
         cdef int D = <int> self.D
         cdef int info = 0, inc = 1
         cdef int lwork = <int> self.work.shape[0]

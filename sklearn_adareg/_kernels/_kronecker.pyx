@@ -6,8 +6,8 @@ The gradient of a round is the matrix s zᵀ of slopes and row, and
     L_t = ε I_K + Σ ‖z‖² s sᵀ,    R_t = ε I_D + Σ ‖s‖² z zᵀ,    X_{t+1} = X_t − η L_t^(−a/2) s zᵀ R_t^(−a/2),
 
 a the exponent of ψ(λ) = η λ^(−a). Both factors take the square of one vector a round, so each has a ``Basis`` of its own, which is
-reused while that is certified. With L_τ ⪯ L_t ⪯ (1 + δ) L_τ and the same of R the step's matrix is within (1 + δ)^(a/2) twice of
-that of L_t and R_t, so within (1 + δ)^a. A step has rank one: O(K² + D² + K D) a round between refreshes, on 32 (K² + D²) + 24 K D bytes.
+reused while that is certified. With L_τ ⪯ L_t ⪯ (1 + δ) L_τ and the same of R, the matrix of the step is at most (1 + δ)^(a/2)
+twice, so (1 + δ)^a, of that of L_t and R_t. A step has rank one: O(K² + D² + K D) a round between refreshes.
 
 An L2 penalty makes the gradient s zᵀ + α X, whose rank is that of X: L then takes the squares of its columns and R those of its rows,
 O(K D (K + D)) a round. Under online scaling R is carried over to a larger unit as G is elsewhere; L, which sums over the coordinates,
