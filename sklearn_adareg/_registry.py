@@ -50,12 +50,14 @@ def _poisson_exp_concavity(margin, target, weight):
     return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
+LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
@@ -265,6 +267,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
@@ -274,6 +277,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         one_step_size=True,
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
@@ -283,7 +287,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
-    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {
