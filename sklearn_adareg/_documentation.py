@@ -71,10 +71,10 @@ COMMON = {
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
     never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full, block and sketch with a potential other than ``"ons"``: the eigendecomposition
-    (of each block; of the rows of a sketch) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix,
-    which is certified. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of
-    :math:`\\psi`. 0 decomposes in every round.""",
+    :math:`\\delta`, for the structures full, block and sketch with a potential other than ``"ons"``, and for kronecker: the
+    eigendecomposition (of each block or factor; of the rows of a sketch) is reused until the matrix could exceed
+    :math:`1+\\delta` times the decomposed one, which is certified. The regret bound grows by at most :math:`(1+\\delta)^a`, where
+    :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and

@@ -15,6 +15,7 @@ from ._kernels import (
     _domains,
     _full_ons,
     _iso,
+    _kronecker,
     _l2_ball,
     _losses,
     _methods,
@@ -150,8 +151,9 @@ POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -165,13 +167,14 @@ POTENTIALS = {
     "ons": Potential(
         _potentials.OnlineNewton,
         operator_antitone=True,
+        power=True,
         inverse=True,
         newton=True,
         rates=(1.0, 10.0),
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -185,8 +188,9 @@ POTENTIALS = {
         _potentials.PNorm,
         ("p",),
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -208,6 +212,10 @@ def _block_kernel(recipe):
 def _sketch_kernel(recipe):
     inverse = potential(recipe.potential).inverse
     return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
+
+
+def _kronecker_kernel(recipe):
+    return _kronecker.Kronecker
 
 
 def _diag_kernel(recipe):
@@ -235,6 +243,11 @@ def _sketch_memory(lanes, D, rank, whole):
     return 8 * (lanes * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
 
 
+def _kronecker_memory(lanes, D):
+    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+    return 48 * (lanes * lanes + D * D) + 72 * lanes * D
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -260,6 +273,17 @@ STRUCTURES = {
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
         summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
+    ),
+    "kronecker": Structure(
+        _kronecker_kernel,
+        couples_lanes=True,
+        powers_only=True,
+        mirror_descent_only=True,
+        takes_domains=False,
+        auto_potential="ons",
+        memory=_kronecker_memory,
+        summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
+        "(:math:`O(K^2 + d^2 + Kd)` per round)",
     ),
     "diag": Structure(
         _diag_kernel,

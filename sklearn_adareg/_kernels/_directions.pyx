@@ -15,10 +15,11 @@ matrix K = B Bᵀ (2·rank numbers each) tell all, and a function of G = aI + B�
 
     ψ(aI + BᵀB) Bᵀ = Bᵀ ψ(aI + B Bᵀ).
 
-How to use it, in a round: ``begin_round``; ``times`` or ``times_sparse`` for B z; write B g of the rows in use into ``border`` and gᵀg
-into ``square`` (0: this g is no row); ``make_room`` shrinks if it must, B g along with it; from here on ``rows``, ``kept`` (rows
-without g), ``size`` (with g) and ``gram`` speak of B as it will be. All this is scratch until ``commit``, which returns where the
-caller writes g. ``carry`` is a change of units, logged for undoing: column i of B over a factor; ``settle`` after the last one of a round.
+How to use it, in a round: ``begin_round``; ``times`` or ``times_sparse`` for B z; write B g of the rows in use into ``border`` and
+gᵀg into ``square`` (0: this g is no row); ``make_room`` shrinks if it must, B g along with it; from here on ``rows``, ``kept``
+(rows without g), ``size`` (with g) and ``gram`` speak of B as it will be. All this is scratch until ``commit``, which returns where
+the caller writes g. ``carry`` is a change of units, logged for undoing: column i of B over a factor; ``settle`` after the last
+one of a round.
 
 A product with a row costs 2·rank·D flops and reads as many numbers; a shrink is a product of rank × 2·rank and 2·rank × D, every
 ``rank`` rows: 4·rank·D flops a row, at the speed of a matrix product, and an eigendecomposition of 2·rank numbers squared.
