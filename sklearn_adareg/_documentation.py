@@ -141,6 +141,10 @@ progressive_loss_ : float
     Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
     needs no held-out rows. With ``method_="committee"`` or ``"stack"`` these predictions are those of the model that would have
     been published before the row, otherwise those of the iterates.
+progressive_curve_ : dict of ndarrays
+    The course of ``progressive_loss_`` over the ``rows`` at first sight: ``mean_loss`` so far and ``mean_loss_since`` the last point;
+    for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples of a power
+    of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive

@@ -52,6 +52,7 @@ class Loss:
     exp_concavity: Callable | str = "has no known constant of exp-concavity"
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     nonnegative_targets: bool = False
+    clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
 

@@ -49,12 +49,14 @@ def _poisson_exp_concavity(margin, target, weight):
     return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
+LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
