@@ -48,9 +48,10 @@ class Side:
 
 def serve(args):
     """Answer "next" with the name of the next line, and "run" with processor seconds of one run."""
-    import sklearn_adareg
     from datasets import Folder
     from speed_lines import Works
+
+    import sklearn_adareg
 
     print(json.dumps(sklearn_adareg.__file__), flush=True)
     works = Works(Folder(args.folder) if args.folder else None, args.short)
@@ -59,7 +60,9 @@ def serve(args):
     for word in sys.stdin:
         answer = None
         if word.strip() == "next":
-            line = next((each for each in lines if args.lines is None or args.lines in each.work), None)
+            line = next(
+                (each for each in lines if args.lines is None or args.lines in each.work), None
+            )
             answer, repeats = line and f"{line.work} ({line.peer})", 1
         else:
             gc.collect()

@@ -44,7 +44,9 @@ NEWER_PARAMETERS = {
 }  # that version 0.1 had not, and the values that do as it did
 PLAIN = frozenset({str, int, float, bool, type(None)})  # types of values that never change
 MOST_ACCEPTED = 1000
-_accepted_values = set()  # classes, and types and values of their parameters, that validation has accepted
+_accepted_values = (
+    set()
+)  # classes, and types and values of their parameters, that validation has accepted
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
