@@ -68,10 +68,10 @@ COMMON = {
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
     never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
-    block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
-    does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0
-    decomposes in every round.""",
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``, and for kronecker: the
+    eigendecomposition (of each block or factor) is reused until the matrix could exceed :math:`1+\\delta` times the decomposed
+    one; a Cholesky test certifies that it does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is
+    the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""Questions about small arrays, for which NumPy's machinery takes longer than the answer: a call that learns from one row asks several."""
+"""Questions about small arrays, for which NumPy takes longer than the answer: a call that learns from one row asks several."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.dict cimport PyDict_GetItem
 from cpython.object cimport PyObject
