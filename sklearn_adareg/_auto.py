@@ -96,6 +96,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     d = X.shape[1]
     _rules.check_width(d)
     potential, structure = resolve_names(params, d)
+    _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
     method = choose_method(
         params, entry, _registry.STRUCTURES[structure], shape.joint and shape.lanes > 1
@@ -109,6 +110,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         blocks=_blocks.resolve(params["blocks"], X, feature_names)
         if _registry.STRUCTURES[structure].has_blocks
         else None,
+        rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
         loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from operator import attrgetter, is_
+from operator import attrgetter
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,7 @@ from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._kernels._small_arrays import same_objects
 from ._potentials import SpectralPotential
 from ._reporting import ProgressiveReport
 from ._saved import check_state
@@ -39,8 +40,14 @@ from ._weights import (
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
+    "rank": 16,
     "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
+PLAIN = frozenset({str, int, float, bool, type(None)})  # types of values that never change
+MOST_ACCEPTED = 1000
+_accepted_values = (
+    set()
+)  # classes, and types and values of their parameters, that validation has accepted
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
@@ -67,9 +74,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     @classmethod
     def _get_param_names(cls):
         """As scikit-learn finds them, once per class: reading the signature would take much of the time of a short fit."""
+        return list(cls._parameter_names())
+
+    @classmethod
+    def _parameter_names(cls):
         if "_own_param_names" not in vars(cls):
             cls._own_param_names = tuple(super()._get_param_names())
-        return list(cls._own_param_names)
+        return cls._own_param_names
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -129,6 +140,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
             if self._rounds_check_rows() and len(order) < X.shape[0]:
                 check_finite(self, X)
+                check_columns(X)  # also of the rows held out, which no round reads
             most = _auto.passes(self.get_params(deep=False), state.recipe, len(order))
             _rules.check_average(state.recipe.average, state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
@@ -171,7 +183,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 "early_stopping=True has no effect in partial_fit, which makes one pass over the rows it is given; set "
                 "early_stopping=False, or call fit.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         with guard_of(self).calls, self._features_restored_on_failure():
             if self.__sklearn_is_fitted__():  # by another thread, while this one waited
@@ -211,7 +223,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         margins = np.empty((X.shape[0], state.recipe.lanes))
         for rounds, passed_over in _runs(order, X.shape[0]):
             if len(rounds):
-                self._play(state, X, rounds, targets, weights, True, streaming=True, margins=margins)
+                self._play(
+                    state, X, rounds, targets, weights, True, streaming=True, margins=margins
+                )
             if len(passed_over):
                 margins[passed_over] = _workers.margins_now(state, X[passed_over])
         told.margins, told.classes = margins, state.classes
@@ -243,23 +257,35 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _check_parameters(self):
         """Check the parameters of a running model, if any was set since they were last checked."""
-        now = self._parameter_values()
-        accepted = getattr(self, "_accepted", ())
-        if len(accepted) == len(now) and all(map(is_, now, accepted)):
+        values = vars(self)
+        if same_objects(values, self._parameter_names(), values.get("_accepted", ())):
             if isinstance(self.potential, SpectralPotential):
                 self._check_lasting()  # its own parameters may have been set
             return
         self._check_lasting()
         self._validate_params()
         _rules.check_sizes(self.get_params(deep=False))
-        self._accepted = now
+        self._accepted = self._parameter_values()
 
     def _parameter_values(self):
         """The values of all parameters, in the order of their names."""
         cls = type(self)
         if "_read_parameters" not in vars(cls):
-            cls._read_parameters = staticmethod(attrgetter(*cls._get_param_names()))
+            cls._read_parameters = staticmethod(attrgetter(*cls._parameter_names()))
         return cls._read_parameters(self)
+
+    def _validate_params(self):
+        """As scikit-learn does it, once for each combination of plain values, which it takes a good part of a short fit to check."""
+        values = self._parameter_values()
+        kinds = tuple(map(type, values))
+        plain = PLAIN.issuperset(kinds)
+        if plain and (type(self), kinds, values) in _accepted_values:
+            return
+        super()._validate_params()
+        if plain:
+            if len(_accepted_values) >= MOST_ACCEPTED:
+                _accepted_values.clear()
+            _accepted_values.add((type(self), kinds, values))
 
     def _check_lasting(self):
         """A running state goes on only with the parameters that it was built from."""
@@ -305,20 +331,20 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             _rules.check_average(state.recipe.average, state.rounds + len(order))
         return weights, order
 
-    def _play(
-        self, state, X, order, targets, weights, first_sight, streaming=False, margins=None
-    ):
+    def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
         report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
         segments, guard = _workers.Segments(state), guard_of(self)
         rows = _workers.rows_of(state, X)
         one_by_one = margins is not None and not _workers.tells(state)
-        start = 0
-        while start < len(order):
-            part = order[start : start + int(min(segments.length(), report.rounds_to_next_line()))]
+        start, end = 0, len(order)
+        while start < end:
+            length = 1
+            if end > 1 and not one_by_one:
+                length = int(min(segments.length(), report.rounds_to_next_line()))
+            part = order[start : start + length]
             said = None
             if one_by_one:
-                part = part[:1]
                 margins[part] = _workers.margins_now(state, X[part])
             elif margins is not None:
                 said = np.empty((len(part), state.recipe.lanes))

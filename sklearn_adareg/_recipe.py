@@ -34,6 +34,7 @@ class Recipe:
     potential_parameters: dict = field(default_factory=dict)
     structure: str
     blocks: tuple | None = None  # the number of each feature's block, where the structure has any
+    rank: int | None = None  # of a sketch, where the structure is one
     loss: str | None  # None in a state of version 0.1 until its estimator completes it
     loss_parameters: dict = field(default_factory=dict)
     degree: int = 0  # of the loss in the residual
@@ -50,7 +51,9 @@ class Recipe:
     eta: object  # a number, or a tuple of them in a stack
     epsilon: object  # a number, or a tuple of them in a committee
     average: object
-    as_published: bool = False  # progressive losses are those of the published model; otherwise of the iterates
+    as_published: bool = (
+        False  # progressive losses are those of the published model; otherwise of the iterates
+    )
     half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float
     start: float = 0.0  # each coefficient of x_1

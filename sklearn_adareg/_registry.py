@@ -15,12 +15,15 @@ from ._kernels import (
     _domains,
     _full_ons,
     _iso,
+    _kronecker,
     _l2_ball,
     _losses,
     _methods,
     _newton,
     _potentials,
     _simplex,
+    _sketch_ons,
+    _sketch_spectral,
     _spectral,
     _stack,
 )
@@ -148,12 +151,14 @@ POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
             "block": _adagrad_block,
+            "sketch": _adagrad_full,
             "diag": _adagrad_diag,
             "iso": _adagrad_iso,
         },
@@ -162,16 +167,18 @@ POTENTIALS = {
     "ons": Potential(
         _potentials.OnlineNewton,
         operator_antitone=True,
+        power=True,
         inverse=True,
         newton=True,
         rates=(1.0, 10.0),
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
+            "sketch": _ons_full,
             "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
             "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
         },
@@ -181,8 +188,9 @@ POTENTIALS = {
         _potentials.PNorm,
         ("p",),
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -199,6 +207,15 @@ def _full_kernel(recipe):
 def _block_kernel(recipe):
     inverse = potential(recipe.potential).inverse
     return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
+
+
+def _sketch_kernel(recipe):
+    inverse = potential(recipe.potential).inverse
+    return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
+
+
+def _kronecker_kernel(recipe):
+    return _kronecker.Kronecker
 
 
 def _diag_kernel(recipe):
@@ -220,6 +237,17 @@ def _block_memory(lanes, D):
     )  # four matrices per lane or two and their corrections, and vectors
 
 
+def _sketch_memory(lanes, D, rank, whole):
+    rank = min(rank, D)
+    of_projections = 6 * D * D if whole else 0  # H as a matrix, and what the solvers copy
+    return 8 * (lanes * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
+
+
+def _kronecker_memory(lanes, D):
+    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+    return 48 * (lanes * lanes + D * D) + 72 * lanes * D
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -237,6 +265,25 @@ STRUCTURES = {
         memory=_block_memory,
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
+    ),
+    "sketch": Structure(
+        _sketch_kernel,
+        has_rank=True,
+        auto_potential="ons",
+        spectrum=_spectra.of_sketch,
+        memory=_sketch_memory,
+        summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
+    ),
+    "kronecker": Structure(
+        _kronecker_kernel,
+        couples_lanes=True,
+        powers_only=True,
+        mirror_descent_only=True,
+        takes_domains=False,
+        auto_potential="ons",
+        memory=_kronecker_memory,
+        summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
+        "(:math:`O(K^2 + d^2 + Kd)` per round)",
     ),
     "diag": Structure(
         _diag_kernel,

@@ -23,7 +23,8 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs :math:`O(\\mathrm{nnz})` for
     the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
-    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
+    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner, which the
+    structure ``"kronecker"`` shares among them.
 
     Parameters
     ----------
@@ -82,6 +83,7 @@ insensitivity : float, default=0.1
         quantile=0.5,
         insensitivity=0.1,
         blocks="auto",
+        rank=16,
         p=2.0,
         eta="auto",
         epsilon="auto",
@@ -114,6 +116,7 @@ insensitivity : float, default=0.1
         self.quantile = quantile
         self.insensitivity = insensitivity
         self.blocks = blocks
+        self.rank = rank
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
@@ -181,8 +184,7 @@ insensitivity : float, default=0.1
         self : object
             The estimator, having learnt.
         """
-        learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
-        return learn(X, y, sample_weight)
+        return self._stream(X, y, sample_weight)
 
     def partial_fit_predict(self, X, y, sample_weight=None):
         """Learn from these rows as ``partial_fit`` does, and return what each was predicted to be just before it was learnt from.
@@ -206,9 +208,13 @@ insensitivity : float, default=0.1
             The prediction of each row before it was learnt from.
         """
         told = Told()
-        learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
-        learn(X, y, sample_weight, told)
+        self._stream(X, y, sample_weight, told)
         return self._predictions(told.margins)
+
+    def _stream(self, X, y, sample_weight, told=None):
+        """The first or more rows of a stream."""
+        learn = self._go_on if self.__sklearn_is_fitted__() else self._first_rows
+        return learn(X, y, sample_weight, told)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _first_rows(self, X, y, sample_weight, told=None):

@@ -18,6 +18,7 @@ from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX
 
 LARGEST = sys.float_info.max
+DEFAULT_RANK = 16
 LARGEST_RADIUS = 1e60  # and its inverse the smallest, so that powers of it are finite
 
 
@@ -42,6 +43,7 @@ COMMON_CONSTRAINTS = {
     "potential": [Registered(_registry.POTENTIALS, "auto"), SpectralPotential],
     "structure": [Registered(_registry.STRUCTURES, "auto")],
     "blocks": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), list, tuple],
+    "rank": [Interval(Integral, 1, None, closed="left")],
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
@@ -69,7 +71,7 @@ COMMON_CONSTRAINTS = {
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
 LASTING = (
-    "potential structure blocks loss p eta epsilon half_life refresh scaling domain radius update alpha l1_ratio "
+    "potential structure blocks rank loss p eta epsilon half_life refresh scaling domain radius update alpha l1_ratio "
     "average fit_intercept"
 ).split()
 
@@ -100,6 +102,7 @@ def check_pairs(params):
             f"l1_ratio > 0 with structure={structure!r} is not supported, since the L1 prox has no closed form there; use "
             f"structure {' or '.join(others)}, or l1_ratio=0."
         )
+    check_structure(params)
     average = params["average"]
     if isinstance(average, Integral) and not isinstance(average, bool | np.bool_):
         raise ValueError(
@@ -122,11 +125,55 @@ def check_pairs(params):
             params,
             f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
         )
+    if params["rank"] != DEFAULT_RANK and not _may_have_rank(structure):
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_rank)
+        _warn_ignored(
+            "rank",
+            params,
+            f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
+        )
     if params["radius"] is not None and name is None:
         _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
     if params["l1_ratio"] > 0 and not alpha > 0:
         _warn_ignored(
             "l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave"
+        )
+
+
+def check_structure(params):
+    """Refuse a domain, an update or a potential that the structure does not take."""
+    structure = params["structure"]
+    if structure == "auto":
+        return
+    entry = _registry.STRUCTURES[structure]
+    if params["domain"] is not None and not entry.takes_domains:
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.takes_domains)
+        raise ValueError(
+            f"domain={params['domain']!r} with structure={structure!r} is not supported, since there is no projection in the norm "
+            f"of its H; use domain=None, or structure {' or '.join(others)}."
+        )
+    if _registry.UPDATES[params["update"]].dual and entry.mirror_descent_only:
+        others = _registry.names(_registry.UPDATES, lambda entry: not entry.dual)
+        raise ValueError(
+            f"update={params['update']!r} with structure={structure!r} is not supported, since steps of rank one need the gradient "
+            f"of the round alone; use update={' or '.join(others)}."
+        )
+    potential = params["potential"]
+    if entry.powers_only and potential != "auto" and not _registry.potential(potential).power:
+        others = _registry.names(_registry.POTENTIALS, lambda entry: entry.power)
+        raise ValueError(
+            f"potential={potential!r} with structure={structure!r} is not supported, since each factor takes the root of a power "
+            f"of its eigenvalues; use potential {' or '.join(others)}."
+        )
+
+
+def check_lanes(structure, lanes):
+    """Refuse a structure that couples weight vectors for a model of one."""
+    if _registry.STRUCTURES[structure].couples_lanes and lanes < 2:
+        others = _registry.names(_registry.STRUCTURES, lambda entry: not entry.couples_lanes)
+        raise ValueError(
+            f"structure={structure!r} couples the weight vectors of several classes or targets, and this model has one; use "
+            f"structure {' or '.join(others)}."
         )
 
 
@@ -157,6 +204,10 @@ def _may_take_l1(structure):
 
 def _may_have_blocks(structure):
     return structure != "auto" and _registry.STRUCTURES[structure].has_blocks
+
+
+def _may_have_rank(structure):
+    return structure != "auto" and _registry.STRUCTURES[structure].has_rank
 
 
 def _has_own_step_size(potential):
@@ -207,7 +258,10 @@ def check_memory(recipe):
     if memory is None:
         return
     lanes = recipe.lanes * recipe.rates
-    needed = sum(memory(lanes, size) for size in recipe.block_sizes)
+    sketched = (
+        {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
+    )
+    needed = sum(memory(lanes, size, **sketched) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from . import _recipe
+from . import _recipe, _registry
 from ._progress import Progress
 from ._saved import UNREADABLE, DamagedState
 from ._upgrade import upgrade_arrays, upgrade_recipe, upgrade_state
@@ -152,9 +152,10 @@ def class_numbers(encoded, classes):
 
 
 def split_lanes(recipe):
-    """Lanes of each block: all in one if they learn jointly, else split evenly, whatever n_jobs, for threads to share."""
+    """Lanes of each block: all in one if a loss or an H joins them, else split evenly, whatever n_jobs, for threads to share."""
     lanes = recipe.lanes
-    if recipe.joint or lanes == 1:
+    coupled = _registry.STRUCTURES[recipe.structure].couples_lanes
+    if recipe.joint or coupled or lanes == 1:
         return [range(lanes)]
     return np.array_split(np.arange(lanes), min(lanes, max(4, 2 * -(-lanes // 16))))
 

@@ -361,7 +361,7 @@ def test_progress_of_a_stream_is_printed_at_powers_of_two(n, chunks, loss, capsy
 def test_printed_means_are_weighted(capsys):
     X, y = data("squared_error")
     weight = np.random.default_rng(0).integers(0, 3, size=len(y)).astype(float)
-    model = estimator(loss="squared_error", verbose=1).fit(X, y, weight)
+    model = estimator(loss="squared_error", average=True, verbose=1).fit(X, y, weight)
     _, lines = report(capsys.readouterr().out)
     assert lines[-1][0] == np.count_nonzero(weight)
     assert lines[-1][1] == pytest.approx(model.progressive_loss_, rel=1e-5)

@@ -2,11 +2,14 @@
 
 import itertools
 
+from functools import partial
+
 import numpy as np
 import pytest
 from reference_auto import scaled_adareg, stacked
 from reference_newton import newton
 from scipy import sparse
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
@@ -14,10 +17,9 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
 
 POTENTIALS = list(_registry.POTENTIALS)
-STRUCTURES = list(_registry.STRUCTURES)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 DIAGONALS = ("diag", "iso")
-BLOCKS = [[0, 2], [1, 3]]  # of structure "block"
+OF_STRUCTURE = {"block": {"blocks": [[0, 2], [1, 3]]}, "sketch": {"rank": 2}}
 RADIUS = 0.3
 
 
@@ -71,8 +73,7 @@ def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
     weight = weight if weighted else None
     y = target(loss, score)
     params = {"eta": 0.5, "epsilon": 0.1, "radius": RADIUS, **params}
-    if params.get("structure") == "block":
-        params = {"blocks": BLOCKS, **params}
+    params = {**OF_STRUCTURE.get(params["structure"], {}), **params}
     expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
     assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
 
@@ -108,6 +109,7 @@ PENALTIES = [
             [
                 ("full", 0.0),
                 ("block", 0.0),
+                ("sketch", 0.0),
                 ("diag", 0.0),
                 ("diag", 0.6),
                 ("iso", 0.0),
@@ -249,4 +251,6 @@ def test_hundreds_of_rounds_stay_on_the_references():
         expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight, epsilon=COMMITTEE)
         assert_equals(*expected, lambda loss=loss: estimator(loss, average=10.0), Z, y, weight)
         expected = stacked(Z, y, loss=loss, sample_weight=weight)
-        assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)
+        # a number as average: "auto" has the same one, and its progressive loss is in the units from before each row
+        make = partial(estimator, loss, structure="diag", average=1.0)
+        assert_equals(*expected, make, Z, y, weight)
