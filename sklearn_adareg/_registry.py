@@ -19,6 +19,7 @@ from ._kernels import (
     _losses,
     _methods,
     _newton,
+    _paired,
     _potentials,
     _simplex,
     _spectral,
@@ -200,7 +201,7 @@ def _block_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    return _diag.Diagonal
+    return _paired.PairedDiagonal if recipe.paired else _diag.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -240,6 +241,7 @@ STRUCTURES = {
         _diag_kernel,
         takes_l1=True,
         stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
