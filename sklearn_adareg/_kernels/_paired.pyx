@@ -77,7 +77,7 @@ cdef class PairedDiagonal(Diagonal):
 
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Diagonal.bind_loss(self, curvatures, steep)
-        self.fused = self.plain
+        self.fused = self.plain and self.memory is None
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         self.row_margins = margins
@@ -132,8 +132,7 @@ cdef class PairedDiagonal(Diagonal):
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i
         cdef double rate = self.setting.eta[lane] if row == NULL else self.lane_rate(lane)
-        for i in range(self.setting.D):
-            h[i] = self.cells.G[i * self.cells.stride + lane]
-        self.potential.steps(h, h, self.setting.D)
-        for i in range(self.setting.D):
-            h[i] *= rate * h[i] if lane >= self.setting.K else rate
+        Diagonal.lane_steps(self, row, lane, h)
+        if lane >= self.setting.K and not (row != NULL and row.index == NULL):       # there ``precondition`` has squared them
+            for i in range(self.setting.D):
+                h[i] *= h[i] / rate
