@@ -222,6 +222,7 @@ STRUCTURES = {
     "full": Structure(
         _full_kernel,
         newton=True,
+        forgets=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,

@@ -60,7 +60,7 @@ class Memory:
         """(n/m) · forgotten · ε to each of the next m coordinates of a block."""
         block = self.in_turn[number]
         n = len(block)
-        m = min(n, int(np.ceil(n * forgotten)))
+        m = max(1, min(n, int(np.ceil(n * forgotten - 1e-9))))
         for _ in range(m):
             i = block[self.turn[number]]
             self.G[i, i] += n / m * forgotten * self.epsilon
