@@ -230,6 +230,7 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        forgets=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,

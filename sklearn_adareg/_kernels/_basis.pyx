@@ -12,7 +12,7 @@ of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is 
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
-With a half-life, G_t = λ G_{t−1} + (1 − λ) ε I + g_t g_tᵀ is kept as f Ĝ + (1 − f) ε I with f = λ^(t−τ), so that a round costs no more.
+With a half-life, G_t = λ G_{t−1} + (1 − λ) ε I + g_t g_tᵀ is kept as f Ĝ + (1 − f) ε I with f = λ^(t−τ), so a round costs no more.
 G_t ⪰ f G_τ, and G_t ⪯ (1 + δ) G_τ by the same test, since ε I ⪯ G_τ and older gradients only fade: with the basis renewed also when
 f < 1/(1 + δ), H_τ is within a factor c of H_t on both sides.
 

@@ -16,5 +16,7 @@ cdef class Fading:
 
     cdef double next_fade(self, Py_ssize_t lane) noexcept nogil
     cdef void pass_by(self, Py_ssize_t lane, double kept, double lost) noexcept nogil
+    cdef Py_ssize_t turns(self, double lost) noexcept nogil
     cdef void give_back(self, Py_ssize_t lane, double lost) noexcept nogil
+    cdef void anew(self, Py_ssize_t lane, double kept, double lost) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil

@@ -17,6 +17,8 @@ VARIATIONS = [
     {"alpha": 0.01, "average": False},
     {"domain": "l2", "radius": 0.3},
     {"domain": "simplex", "radius": 0.3},
+    {"half_life": 5.0},
+    {"half_life": 5.0, "domain": "l2", "radius": 0.3, "average": 2.0},
 ]
 
 
