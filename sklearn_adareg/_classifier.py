@@ -45,7 +45,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for
     ``"full"`` with the potential ``"ons"``.
 
-    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others.
+    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others. The
+    structure ``"kronecker"`` has one preconditioner for all of them.
 
     Parameters
     ----------

@@ -58,6 +58,7 @@ cdef class Method:
         structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
         self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
+        self.told = &self.margins[0]
         self.first_sight = True
 
     def bind_loss(self, Loss loss):

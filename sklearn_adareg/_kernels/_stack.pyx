@@ -46,6 +46,7 @@ cdef class Stack(Method):
         self.new_v, self.new_S = np.array(self.v), np.array(self.S)
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
+        self.told = &self.M[0]
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
         self.combined = self.objective_of(K, "stack_")
         self.in_units = True                 # v has to be committed too
