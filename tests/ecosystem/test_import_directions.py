@@ -26,7 +26,7 @@ LAYERS = (
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained",
-    "_metric _forgetting _potentials _losses _rows _setting _undo _records",
+    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays",
     "_block_loops _kronecker_loops _eigen_loops _fused_loops _power_loops _loops _lapack",
 )
 DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
