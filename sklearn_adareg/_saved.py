@@ -80,9 +80,18 @@ def _mismatch_of_block(block):
     if not 0 <= rounds < np.inf:
         return f"its number of rounds is {rounds}"
     for name in fresh:
-        if name.rpartition(":")[2] != "count":
-            continue
-        count, most = block.arrays[name], fresh[name.replace("count", "pending_g")].shape[1] - 1
-        if not ((count >= 0) & (count <= most) & (count % 1 == 0)).all():
-            return f"its count of pending updates is {count.tolist()} and not within 0 and {most}"
+        what, most = _count(name, fresh)
+        count = block.arrays[name]
+        if what and not ((count >= 0) & (count <= most) & (count % 1 == 0)).all():
+            return f"its count of {what} is {count.tolist()} and not within 0 and {most}"
     return None
+
+
+def _count(name, fresh):
+    """What an array of a structure counts, and how many there may be; None if it counts nothing."""
+    kind = name.rpartition(":")[2]
+    if kind == "count":
+        return "pending updates", fresh[name.replace("count", "pending_g")].shape[1] - 1
+    if kind in ("filled", "served"):
+        return "rows", fresh["B"].shape[1]
+    return None, 0
