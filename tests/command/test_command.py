@@ -270,9 +270,9 @@ def test_it_runs_as_a_module_and_ends_quietly_when_its_reader_does(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_is_code_130_and_a_checkpoint_goes_on(tmp_path):
     env = environment()
-    big = pd.concat([TABLE.drop(columns="answer")] * 400, ignore_index=True)
+    big = pd.concat([TABLE.drop(columns="answer")] * 60, ignore_index=True)
     big.to_parquet(tmp_path / "rows.parquet")
-    line = "train rows.parquet --target price --model m.adareg --checkpoint c --every 1 --chunk-rows 200"
+    line = "train rows.parquet --target price --model m.adareg --checkpoint c --every 1 --chunk-rows 200 --bits 6"
     process = subprocess.Popen(
         [*PYTHON, *line.split()], cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
@@ -286,6 +286,6 @@ def test_ctrl_c_is_code_130_and_a_checkpoint_goes_on(tmp_path):
     assert not (tmp_path / "m.adareg").exists()
     again = subprocess.run([*PYTHON, *line.split()], cwd=tmp_path, env=env, capture_output=True)
     assert again.returncode == 0
-    own = make_pipeline(TableEncoder(), AdaRegRegressor())
+    own = make_pipeline(TableEncoder(n_hashed=64), AdaRegRegressor())
     fit_stream(own, tmp_path / "rows.parquet", target="price", progress=False)
     np.testing.assert_array_equal(load_model(tmp_path / "m.adareg")[-1].coef_, own[-1].coef_)
