@@ -252,6 +252,7 @@ STRUCTURES = {
     "full": Structure(
         _full_kernel,
         newton=True,
+        forgets=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -259,6 +260,7 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        forgets=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,

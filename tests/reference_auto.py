@@ -189,8 +189,15 @@ class ScaledLane:
         G = self.memory.G if self.sketch is None else self.sketch.G
         return preconditioner(G, self.psi, self.structure, self.floor, self.blocks)
 
-    def change_units(self, growth, fresh, rho, factor):
+    def touched(self, z):
+        if self.structure != "block":
+            return z != 0
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        return touched_blocks(z, self.blocks) | self.alpha.any() | whole
+
+    def change_units(self, z, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
+        self.memory.catch_up(self.touched(z))
         before = self.psi_of_G()
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
         if self.sketch is not None:
@@ -213,10 +220,7 @@ class ScaledLane:
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        touched = self.touched(z)
         self.memory.take(g, touched)
         if self.sketch is not None:
             self.sketch.add(g)
@@ -304,7 +308,7 @@ def scaled_adareg(
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
-        lane.change_units(growth, fresh, residuals.rho, factor)
+        lane.change_units(z, growth, fresh, residuals.rho, factor)
         lane.predicting.append(lane.x)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)

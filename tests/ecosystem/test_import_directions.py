@@ -21,7 +21,7 @@ LAYERS = (
     "_families",
     "_full _coordinatewise _block_point",
     "_structures",
-    "_basis _partition _directions",
+    "_basis _partition _fading _directions",
     "_objective _inverse _columns _cells",
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
