@@ -10,9 +10,11 @@ cdef class FeatureScale:
     cdef double[:] scale         # the largest |z_i| so far
     cdef double[::1] spread      # Σ ‖z̃‖² so far
     cdef double[::1] proposed    # scales of the row's coordinates, its own values included
+    cdef double[::1] ratios      # the values of those, in their scales before
     cdef Py_ssize_t[::1] grown   # which of the row's coordinates have a larger scale than before,
     cdef Py_ssize_t grew         # and how many
     cdef double norm2            # ‖z̃‖² of the row
+    cdef double growth           # a value beyond this many times its scale counts as so many
     cdef double forgetting       # λ
 
     cdef void make_room(self, Py_ssize_t widest)

@@ -5,7 +5,7 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport copysign, fabs, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, log, sqrt
 
 from ._loops cimport dot
 
@@ -24,6 +24,7 @@ cdef class FeatureScale:
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
         self.scale, self.spread = arrays["scale"], arrays["spread"]
+        self.growth = INFINITY
         self.make_room(1)
 
     @staticmethod
@@ -35,7 +36,7 @@ cdef class FeatureScale:
     cdef void make_room(self, Py_ssize_t widest):
         """For rows that touch up to ``widest`` coordinates."""
         if self.proposed is None or self.proposed.shape[0] < widest:
-            self.proposed, self.grown = np.empty(widest), np.empty(widest, dtype=np.intp)
+            self.proposed, self.ratios, self.grown = np.empty(widest), np.empty(widest), np.empty(widest, dtype=np.intp)
 
     cdef void propose(self, Row* row) noexcept nogil:
         """Divide the row by the scales that it would leave behind."""
@@ -50,6 +51,10 @@ cdef class FeatureScale:
                 if size < SMALLEST:
                     row.z[j] = 0.0
                     continue
+                self.ratios[self.grew] = size / self.scale[i] if self.scale[i] > 0.0 else 1.0
+                if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
+                    size = self.growth * self.scale[i]
+                    row.z[j] = copysign(size, row.z[j])
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
@@ -60,12 +65,9 @@ cdef class FeatureScale:
 
     cdef void restore(self, Row* row) noexcept nogil:
         """The row in the units from before it; a feature that was not seen then has weight 0, or a raw one that is kept."""
-        cdef Py_ssize_t i, j, k
+        cdef Py_ssize_t k
         for k in range(self.grew):
-            j = self.grown[k]
-            i = row.index[j] if row.index != NULL else j
-            if self.scale[i] > 0.0:
-                row.z[j] *= self.proposed[j] / self.scale[i]
+            row.z[self.grown[k]] = copysign(self.ratios[k], row.z[self.grown[k]])
 
     cdef void renew(self, Row* row) noexcept nogil:
         """The row as ``propose`` left it: a value that is the largest so far is 1 in its unit."""
