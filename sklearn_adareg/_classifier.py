@@ -214,8 +214,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """Learn from these rows as ``partial_fit`` does, and return what each was predicted to be just before it was learnt from.
 
         Row by row, this is what ``predict`` (or ``method``) would have returned and then ``partial_fit`` have learnt, in one call at
-        the speed of ``partial_fit``. The first row of a new model is predicted by weights of 0. With a domain and online scaling, or a
-        penalty without an average, the model is published before each row, which costs O(d) a row.
+        the speed of ``partial_fit``. The first row of a new model is predicted by weights of 0. With a domain and online scaling,
+        or a penalty without an average, the model is published before each row, which costs O(d) a row.
 
         Parameters
         ----------
