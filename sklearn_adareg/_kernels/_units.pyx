@@ -5,7 +5,7 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport fabs, fmax, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmax, log, sqrt
 
 from ._loops cimport dot
 
@@ -32,6 +32,7 @@ cdef class FeatureScale:
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
         self.scale, self.spread, self.peak = arrays["scale"], arrays["spread"], arrays.get("peak")
+        self.growth = INFINITY
         self.make_room(1)
 
     @staticmethod
@@ -61,6 +62,9 @@ cdef class FeatureScale:
                     if self.peak is not None:
                         self.new_peak[j] = self.peak[i]
                     continue
+                if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
+                    size = self.growth * self.scale[i]
+                    row.z[j] = copysign(size, row.z[j])
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
