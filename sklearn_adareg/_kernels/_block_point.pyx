@@ -90,7 +90,7 @@ cdef class BlockPoint(Structure):
         return sqrt(self.round_weight) if self.setting.weights_as_rows else 1.0
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        cdef Py_ssize_t l
+        cdef Py_ssize_t i, j, k, l
         cdef Py_ssize_t D = self.setting.D
         for l in range(self.setting.L):
             if row.index == NULL:
@@ -102,6 +102,11 @@ cdef class BlockPoint(Structure):
                 if self.clock.now[1] > 0.0:
                     self.average_margins[l] -= (dot(self.blocks.z, self.u + l * D, D) if row.index == NULL else sparse_dot(
                         row.z, &self.blocks.positions[0], self.u + l * D, row.n)) / self.clock.now[1]
+            if self.memory is not None and self.scale is not None and self.scale.grew:
+                for k in range(self.scale.grew):         # where a unit shrinks, the raw weight stays
+                    j = self.scale.grown[k]
+                    i = row.index[j] if row.index != NULL else j
+                    margins[l] -= (1.0 - self.scale.shrinkage(i, j)) * row.z[j] * self.x[l * D + self.blocks.position[i]]
 
     cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D

@@ -16,7 +16,6 @@ cdef enum:
     CAPACITY = MOST + 64   # and the powers of two below the step
 
 
-
 def allocate():
     """Sums and points of a new model."""
     sums = np.zeros(ALL)
