@@ -48,6 +48,7 @@ cdef class Basis:
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
+    cdef double* next_b(self, Py_ssize_t lane) noexcept nogil
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil
     cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil

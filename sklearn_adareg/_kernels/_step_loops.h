@@ -1,11 +1,11 @@
-/* Steps of rank one for several weight vectors, in C for what _loops.h says. */
-#ifndef ADAREG_KRONECKER_LOOPS_H
-#define ADAREG_KRONECKER_LOOPS_H
+/* Steps that are proposed first and taken later, in C for what _loops.h says. */
+#ifndef ADAREG_STEP_LOOPS_H
+#define ADAREG_STEP_LOOPS_H
 
 #include "_loops.h"
 
 /* goal = x − l rᵀ, (K, D); returns Σ |goal|, in four partial sums a row, which become a vector */
-ADAREG_CLONES static double adareg_outer_propose(adareg_in l, adareg_in r, adareg_in x, adareg_out goal, ptrdiff_t K, ptrdiff_t D)
+ADAREG_CLONES static double adareg_propose_outer(adareg_in l, adareg_in r, adareg_in x, adareg_out goal, ptrdiff_t K, ptrdiff_t D)
 {
     double part[4] = {0}, rest = 0.0;
     const ptrdiff_t whole = D & ~(ptrdiff_t)3;
@@ -27,8 +27,21 @@ ADAREG_CLONES static double adareg_outer_propose(adareg_in l, adareg_in r, adare
     return rest + ((part[0] + part[2]) + (part[1] + part[3]));
 }
 
+/* Σ |goal| */
+ADAREG_CLONES static double adareg_sizes(adareg_in goal, ptrdiff_t n)
+{
+    double part[4] = {0}, rest = 0.0;
+    const ptrdiff_t whole = n & ~(ptrdiff_t)3;
+    for (ptrdiff_t j = 0; j < whole; j += 4)
+        for (int c = 0; c < 4; c++)
+            part[c] += fabs(goal[j + c]);
+    for (ptrdiff_t j = whole; j < n; j++)
+        rest += fabs(goal[j]);
+    return rest + ((part[0] + part[2]) + (part[1] + part[3]));
+}
+
 /* u += C (goal − x), unless u is null, and x = goal */
-ADAREG_CLONES static void adareg_outer_commit(double C, adareg_in goal, adareg_out x, adareg_out u, ptrdiff_t n)
+ADAREG_CLONES static void adareg_take_goal(double C, adareg_in goal, adareg_out x, adareg_out u, ptrdiff_t n)
 {
     if (u)
         for (ptrdiff_t i = 0; i < n; i++)
