@@ -110,6 +110,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         blocks=_blocks.resolve(params["blocks"], X, feature_names)
         if _registry.STRUCTURES[structure].has_blocks
         else None,
+        rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
         loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,

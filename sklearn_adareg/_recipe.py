@@ -34,6 +34,7 @@ class Recipe:
     potential_parameters: dict = field(default_factory=dict)
     structure: str
     blocks: tuple | None = None  # the number of each feature's block, where the structure has any
+    rank: int | None = None  # of a sketch, where the structure is one
     loss: str | None  # None in a state of version 0.1 until its estimator completes it
     loss_parameters: dict = field(default_factory=dict)
     degree: int = 0  # of the loss in the residual

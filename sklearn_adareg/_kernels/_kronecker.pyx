@@ -150,7 +150,7 @@ cdef class Kronecker(Full):
         total = propose_outer(&self.left_move[0], &self.right_move[0], self.x, &self.goal[0, 0], K, D)
         if not isfinite(self.clock.C * total):
             return NOT_FINITE
-        take_goal(self.clock.C, &self.goal[0, 0], self.x, self.u, K * D)
+        take_goal(1.0, self.clock.C, &self.goal[0, 0], self.x, self.u, K * D)
         self.commit()
         return 0
 

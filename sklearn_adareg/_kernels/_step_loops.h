@@ -40,12 +40,12 @@ ADAREG_CLONES static double adareg_sizes(adareg_in goal, ptrdiff_t n)
     return rest + ((part[0] + part[2]) + (part[1] + part[3]));
 }
 
-/* u += C (goal − x), unless u is null, and x = goal */
-ADAREG_CLONES static void adareg_take_goal(double C, adareg_in goal, adareg_out x, adareg_out u, ptrdiff_t n)
+/* u = kept u + C (goal − x), unless u is null, and x = goal */
+ADAREG_CLONES static void adareg_take_goal(double kept, double C, adareg_in goal, adareg_out x, adareg_out u, ptrdiff_t n)
 {
     if (u)
         for (ptrdiff_t i = 0; i < n; i++)
-            u[i] += C * (goal[i] - x[i]);
+            u[i] = kept * u[i] + C * (goal[i] - x[i]);
     memcpy(x, goal, n * sizeof(double));
 }
 

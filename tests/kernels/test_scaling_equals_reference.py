@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effe
 POTENTIALS = list(_registry.POTENTIALS)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 DIAGONALS = ("diag", "iso")
-BLOCKS = [[0, 2], [1, 3]]  # of structure "block"
+OF_STRUCTURE = {"block": {"blocks": [[0, 2], [1, 3]]}, "sketch": {"rank": 2}}
 RADIUS = 0.3
 
 
@@ -71,8 +71,7 @@ def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
     weight = weight if weighted else None
     y = target(loss, score)
     params = {"eta": 0.5, "epsilon": 0.1, "radius": RADIUS, **params}
-    if params.get("structure") == "block":
-        params = {"blocks": BLOCKS, **params}
+    params = {**OF_STRUCTURE.get(params["structure"], {}), **params}
     expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
     assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
 
@@ -108,6 +107,7 @@ PENALTIES = [
             [
                 ("full", 0.0),
                 ("block", 0.0),
+                ("sketch", 0.0),
                 ("diag", 0.0),
                 ("diag", 0.6),
                 ("iso", 0.0),
