@@ -20,6 +20,7 @@ from ._kernels import (
     _losses,
     _methods,
     _newton,
+    _paired,
     _potentials,
     _simplex,
     _sketch_ons,
@@ -219,7 +220,7 @@ def _kronecker_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    return _diag.Diagonal
+    return _paired.PairedDiagonal if recipe.paired else _diag.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -291,6 +292,7 @@ STRUCTURES = {
         _diag_kernel,
         takes_l1=True,
         stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
         own_steps=True,
