@@ -419,7 +419,9 @@ def stacked(
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
-    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector. "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
+    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
+
+    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
     steps wherever the loss has a curvature. Units grow by at most a fifth a row.
     """
     paired = potential == "auto"
@@ -439,10 +441,8 @@ def stacked(
     def residuals():
         return Residuals(loss, shifted, lam)
 
-    if make_lanes is None:
-        lanes = [[lane(eta) for eta in rates] for _ in range(K)]
-    else:
-        lanes = [make_lanes(D, residuals) for _ in range(K)]
+    members = make_lanes or (lambda D, residuals: [lane(eta) for eta in rates])
+    lanes = [members(D, residuals) for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
     scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
