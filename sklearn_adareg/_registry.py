@@ -20,6 +20,7 @@ from ._kernels import (
     _losses,
     _methods,
     _newton,
+    _paired,
     _potentials,
     _simplex,
     _sketch_ons,
@@ -153,7 +154,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
+        auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -174,7 +175,7 @@ POTENTIALS = {
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -190,7 +191,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
+        auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -219,7 +220,7 @@ def _kronecker_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    return _diag.Diagonal
+    return _paired.PairedDiagonal if recipe.paired else _diag.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -291,6 +292,7 @@ STRUCTURES = {
         _diag_kernel,
         takes_l1=True,
         stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
         own_steps=True,
