@@ -19,6 +19,7 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] lengths         # per lane: how far a step of unit slope takes the margin
 
     cdef bint by_records(self) noexcept nogil
+    cdef bint works_in_place(self, Row* row) noexcept nogil
     cdef void catch_up(self, Row* row) noexcept nogil
     cdef void forget(self, Row* row) noexcept nogil
     cdef void forget_rounds(self, Py_ssize_t first, Py_ssize_t n, double kept, double lost) noexcept nogil

@@ -175,7 +175,9 @@ cdef class Coordinatewise(Structure):
         return False
 
     cdef void enter(self, Row* row) noexcept nogil:
-        if self.memory is not None:
+        if self.memory is not None and self.works_in_place(row):
+            self.cells.take_vectors(row)
+        elif self.memory is not None:
             self.cells.take_copies(row)
             self.catch_up(row)
             if self.scale is not None and self.scale.grew:
@@ -232,6 +234,17 @@ cdef class Coordinatewise(Structure):
         return 0
 
     # ---- forgetting ---------------------------------------------------------------------------------------------
+
+    cdef bint works_in_place(self, Row* row) noexcept nogil:
+        """Whether nothing has to be changed before the round is certain to stand: no units, and no rounds that were sat out."""
+        cdef Py_ssize_t i
+        if (row.index != NULL or self.cells.stride != self.setting.L or self.potential.fallible
+                or (self.scale is not None and (self.scale.grew > 0 or self.setting.start != 0.0))):
+            return False
+        for i in range(self.setting.D):
+            if self.charged[i] != self.clock.t - 1.0:
+                return False
+        return True
 
     cdef void catch_up(self, Row* row) noexcept nogil:
         """The copies of the touched coordinates forget the rounds that they have sat out."""
