@@ -23,6 +23,7 @@ from ._kernels import (
     _paired,
     _potentials,
     _simplex,
+    _sketch_newton,
     _sketch_ons,
     _sketch_spectral,
     _spectral,
@@ -154,7 +155,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
+        auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -175,7 +176,7 @@ POTENTIALS = {
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -191,7 +192,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
+        auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -211,6 +212,8 @@ def _block_kernel(recipe):
 
 
 def _sketch_kernel(recipe):
+    if METHODS[recipe.method].newton_members:
+        return _sketch_newton.SketchNewton
     inverse = potential(recipe.potential).inverse
     return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
 
@@ -272,6 +275,7 @@ STRUCTURES = {
     "sketch": Structure(
         _sketch_kernel,
         has_rank=True,
+        newton_stack=True,
         auto_potential="ons",
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
@@ -314,6 +318,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
+    "newton_stack": Method(_stack.Stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
