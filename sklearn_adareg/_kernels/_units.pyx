@@ -86,17 +86,6 @@ cdef class FeatureScale:
         for k in range(self.grew):
             row.z[self.grown[k]] = copysign(1.0, row.z[self.grown[k]])
 
-    cdef void propose_peak(self, Py_ssize_t i, Py_ssize_t j, double size) noexcept nogil:
-        """The largest value in memory, and a smaller unit where that is called for."""
-        self.new_peak[j] = self.peak[i]
-        if size == 0.0:
-            return
-        self.new_peak[j] = fmax(size, self.forgetting * self.peak[i])
-        if self.new_peak[j] < SHRUNK * self.scale[i] and self.new_peak[j] > SMALLEST:
-            self.proposed[j] = self.new_peak[j]
-            self.grown[self.grew] = j
-            self.grew += 1
-
     cdef void propose_peaks(self, Row* row) noexcept nogil:
         """The largest values in memory, and smaller units where they call for them."""
         cdef Py_ssize_t i, j
