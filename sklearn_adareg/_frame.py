@@ -129,6 +129,6 @@ def mismatch(frame, d):
         return "its frame has not the size of its features"
     if start[0] != 0 or start[-1] != len(partner) or (np.diff(start) < 0).any():
         return "the parts of its frame do not follow one another"
-    if len(partner) and not (0 <= partner.min() and partner.max() < d):
+    if len(partner) and not (partner.min() >= 0 and partner.max() < d):
         return "its frame names a feature that there is not"
     return None

@@ -124,7 +124,7 @@ def test_one_monstrous_row_is_outlived():
 
 @pytest.mark.parametrize("field", range(4))
 def test_a_damaged_frame_is_refused(field):
-    X, y = contrasts(300, 102)
+    X, _ = contrasts(300, 102)
     frame = _frame.whitening(X, *_frame.describe(X, True))
     assert _frame.mismatch(frame, 102) is None
     broken = list(frame)
