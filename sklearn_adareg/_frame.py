@@ -4,12 +4,12 @@ A frame is a tuple (centre, start, partner, share): feature i becomes
 
     z̃_i = (z_i − c_i) − Σ_k share_k (z_j − c_j),    k from start_i to start_{i+1}, j = partner_k,
 
-its residual in a regression on a few features that come before it in some order, so the map is triangular and can be undone. The partners are
-a few *pivots*, common to all features, which take what all of them share, and the features that are most correlated with it beyond
-that. A linear model of z̃ is a linear model of z.
+its residual in a regression on a few features that come before it in some order, so the map is triangular and can be undone. The
+partners are a few *pivots*, common to all features, which take what all of them share, and the features that are most correlated
+with it beyond that. A linear model of z̃ is a linear model of z.
 
-Centres are medians and correlations are those of values cut at a few median deviations: rows of any size do no harm. A feature that has one
-value in half of the rows, 0 say, is *thin*: it is measured from that value and takes no part in regressions.
+Centres are medians and correlations are those of values cut at a few median deviations: rows of any size do no harm. A feature that
+has one value in half of the rows, 0 say, is *thin*: it is measured from that value and takes no part in regressions.
 """
 
 import numpy as np
