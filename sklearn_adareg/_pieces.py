@@ -119,6 +119,7 @@ class Structure:
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
     auto_potential: str = "adagrad"  # what potential="auto" is
+    auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
     memory: Callable | None = (
         None  # (lanes, D) → bytes, of each block if it has blocks; None: a few numbers per feature and lane
     )

@@ -20,6 +20,7 @@ from ._kernels import (
     _losses,
     _methods,
     _newton,
+    _paired,
     _potentials,
     _simplex,
     _sketch_ons,
@@ -219,7 +220,7 @@ def _kronecker_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    return _diag.Diagonal
+    return _paired.PairedDiagonal if recipe.paired else _diag.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -252,6 +253,7 @@ STRUCTURES = {
     "full": Structure(
         _full_kernel,
         newton=True,
+        forgets=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -259,6 +261,7 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        forgets=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
@@ -289,6 +292,7 @@ STRUCTURES = {
         _diag_kernel,
         takes_l1=True,
         stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
         own_steps=True,

@@ -62,6 +62,7 @@ COMMON = {
     "p": [1.0, 0.5, 7.0],
     "eta": [0.1, 10.0, 1e-200, 1e200, "theory"],
     "epsilon": [1.0, 1e-10, 1e10, 1e-300, "theory"],
+    "half_life": [1.0, 30.0, 1e5, None],
     "refresh": [0.0, 0.1, 10.0],
     "scaling": [None],
     "domain": [name for name in _registry.DOMAINS if name is not None],

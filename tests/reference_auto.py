@@ -5,6 +5,8 @@ package and takes no short cut: whole matrices, every iterate stored, averages s
 Lanes share nothing but the row, so a model of K weight vectors is a list of K lanes.
 """
 
+from functools import partial
+
 import numpy as np
 from reference import (
     JOINT,
@@ -17,6 +19,7 @@ from reference import (
     turns,
 )
 from reference_memory import Memory, discounted, forgetting
+from scipy.optimize import brentq
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -103,14 +106,22 @@ class Residuals:
 
 
 class Scale:
-    """s_i = max |z_i| so far."""
+    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many.
 
-    def __init__(self, D):
-        self.s = np.zeros(D)
+    With a half-life, s_i becomes max |z_i| λ^k (k later values) once that is below 0.4 s_i.
+    """
+
+    def __init__(self, D, most=np.inf, lam=1.0):
+        self.s, self.most = np.zeros(D), most
+        self.peak, self.lam = np.zeros(D), lam
 
     def take(self, z):
         """The row in the new units, the growth κ, and the features seen for the first time."""
+        if np.isfinite(self.most):
+            z = np.where(self.s > 0, np.clip(z, -self.most * self.s, self.most * self.s), z)
         before, self.s = self.s, np.maximum(self.s, abs(z))
+        self.peak = np.where(z != 0, np.maximum(abs(z), self.lam * self.peak), self.peak)
+        self.s = np.where((z != 0) & (self.peak < 0.4 * self.s), self.peak, self.s)
         fresh = (before == 0) & (self.s > 0)
         growth = np.where(before > 0, self.s / np.where(before > 0, before, 1), 1.0)
         return z / self.units, growth, fresh
@@ -121,8 +132,8 @@ class Scale:
 
 
 def carried(G, growth, epsilon):
-    """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal."""
-    return G / np.outer(growth, growth) + epsilon * np.diag(1 - growth**-2)
+    """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal where a unit grows."""
+    return G / np.outer(growth, growth) + epsilon * np.diag(np.maximum(0, 1 - growth**-2))
 
 
 # --- (A) numeric eta: Algorithm 1 in normalised coordinates ---------------------------------------
@@ -189,13 +200,25 @@ class ScaledLane:
         G = self.memory.G if self.sketch is None else self.sketch.G
         return preconditioner(G, self.psi, self.structure, self.floor, self.blocks)
 
-    def change_units(self, growth, fresh, rho, factor):
+    def touched(self, z):
+        if self.structure != "block":
+            return z != 0
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        return touched_blocks(z, self.blocks) | self.alpha.any() | whole
+
+    def keep_raw_weights(self, growth):
+        """Where a unit shrinks, x and the iterates before it keep their raw values."""
+        self.x = np.minimum(growth, 1) * self.x
+        self.predicting = [np.minimum(growth, 1) * x for x in self.predicting]
+
+    def change_units(self, z, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
+        self.memory.catch_up(self.touched(z))
         before = self.psi_of_G()
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
         if self.sketch is not None:
             self.sketch.scale(growth)
-        changed = (growth > 1) | fresh
+        changed = (growth != 1) | fresh
         if not self.dual or not changed.any():
             return
         if self.structure == "block":  # each block by itself
@@ -206,17 +229,15 @@ class ScaledLane:
         elif self.structure in JOINT:
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
-            self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
+            point = np.minimum(growth, 1) * (before @ self.theta)
+            self.theta = np.linalg.solve(self.psi_of_G(), point)
 
     def step(self, t, z, slope, units, factor, rho, gradient_unit):
         """Steps 2 to 4; ``factor`` is the common one, ``z`` and x in normalised coordinates."""
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        touched = self.touched(z)
         self.memory.take(g, touched)
         if self.sketch is not None:
             self.sketch.add(g)
@@ -294,7 +315,7 @@ def scaled_adareg(
     )
     lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, np.inf, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])
@@ -302,9 +323,10 @@ def scaled_adareg(
         rounds = discounted(np.ones(t), lam).sum()
         factor = 1.0 if structure in ("full", "sketch") else np.sqrt(rounds / spread)
         residuals.meet(y[row])
+        lane.keep_raw_weights(growth)
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
-        lane.change_units(growth, fresh, residuals.rho, factor)
+        lane.change_units(z, growth, fresh, residuals.rho, factor)
         lane.predicting.append(lane.x)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
@@ -325,19 +347,27 @@ class StackLane:
         self.lam, self.memory = residuals.lam, Memory(D, epsilon, residuals.lam)
         self.x = np.zeros(D)
         self.predicting = []
+        self.implicit = False
 
     def average(self, gamma):
         return (
             mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
         )
 
-    def step(self, z, slope, curvature, omega, factor, newtonian):
-        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ."""
+    def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
+        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
+
+        ``implicit``: a function (margin, length) that gives the slope where the step leads.
+        """
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
         self.memory.take(entering * z, z != 0)
         H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
+        if implicit is not None and slope != 0:
+            slope = implicit(z @ self.x, omega * (z @ H @ z))
+            self.x = self.x - omega * slope * (H @ z)
+            return
         shorter = 1.0
-        if self.residuals.loss in STEEP:
+        if self.implicit or self.residuals.loss in STEEP:
             shorter = 1 / (1 + omega * curvature * (z @ H @ z))
         self.x = self.x - self.residuals.rho * shorter * omega * slope * (H @ z)
 
@@ -350,12 +380,22 @@ class Combination:
 
     def learn(self, t, hessian, gradient):
         self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian
-        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
+        self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
 
 
 def softmax_of(margins):
     p = np.exp(margins - margins.max())
     return p / p.sum()
+
+
+def far_slope(y, margin, length):
+    """ℓ'(m') of the log-loss at the m' = m − length · ℓ'(m')."""
+
+    def slope(m):
+        return -y * np.exp(-np.logaddexp(0.0, y * m))
+
+    ends = sorted((margin, margin - length * slope(margin)))
+    return slope(brentq(lambda m: m - margin + length * slope(m), *ends, xtol=1e-15, rtol=1e-15))
 
 
 def stacked(
@@ -373,7 +413,13 @@ def stacked(
     sample_weight=None,
     n_classes=None,
 ):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
+    steps wherever the loss has a curvature. Units grow by at most a fifth a row.
+    """
+    paired = potential == "auto"
+    potential = "pnorm" if paired else potential
     d = np.shape(Z)[1]
     Z = with_intercept(Z, fit_intercept)
     D, K = Z.shape[1], n_classes or 1
@@ -383,13 +429,13 @@ def stacked(
     lam = forgetting(half_life)
 
     def lane(eta):
-        psi = POTENTIALS[potential](eta, p)
+        psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
         return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted, lam))
 
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, _ = scale.take(Z[row])
@@ -397,6 +443,9 @@ def stacked(
         factor = np.sqrt(discounted(np.ones(t), lam).sum() / spread)
         for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
             one.meet(y[row])
+        for lane in (lane for vector in lanes for lane in vector):
+            lane.x = np.minimum(growth, 1) * lane.x
+            lane.predicting = [np.minimum(growth, 1) * x for x in lane.predicting]
         lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
         f = lasts
         if average is not False:
@@ -414,7 +463,7 @@ def stacked(
             hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
             stack.learn(t, w * hessian, w * b)
             slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
-            curvatures = np.zeros((K, 2))
+            curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
         else:
             value, g, h = own.suffer(M[0], y[row], w)
             h = max(h, g**2) / own.rho**2
@@ -430,7 +479,12 @@ def stacked(
             for r, lane in enumerate(vector):
                 lane.predicting.append(lane.x)
                 lane.memory.G = carried(lane.memory.G, growth, epsilon)
-                lane.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons")
+                lane.implicit = paired
+                exact = paired and loss == "log_loss" and not n_classes
+                implicit = partial(far_slope, y[row]) if exact else None
+                lane.step(
+                    z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
+                )
     weights = []
     for vector in lanes:
         candidates = [lane.x for lane in vector]

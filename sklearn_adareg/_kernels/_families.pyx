@@ -3,6 +3,8 @@
 structure, block k of lane l being their lane k·L + l. Families form a chain, the largest blocks first; what concerns every block
 passes along it. Blocks of one coordinate, the intercept among them, are numbers: ``Scalars``.
 """
+from libc.math cimport fmax
+
 from ._block_point cimport BlockPoint
 from ._domains cimport Domain
 from ._metric cimport NOT_DEFINITE
@@ -73,7 +75,11 @@ cdef class Family:
         return False
 
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
-        """Log what ``carry`` and ``solve`` change."""
+        """Log what ``forget``, ``carry`` and ``solve`` change."""
+        pass
+
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        """Rounds without a gradient, of which G keeps so much; ``lost`` is the rest."""
         pass
 
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
@@ -161,6 +167,14 @@ cdef class Family:
         else:
             self.smaller.save_block(own, block)
 
+    cdef void forget_block(self, BlockPoint own, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        cdef Py_ssize_t l
+        if own.blocks.family[block] != self.number:
+            self.smaller.forget_block(own, block, kept, lost)
+            return
+        for l in range(own.setting.L):
+            self.forget(own, l, block, kept, lost)
+
     cdef void carry_block(self, BlockPoint own, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef Py_ssize_t l
         if own.blocks.family[block] != self.number:
@@ -219,7 +233,8 @@ cdef class Scalars(Family):
             p = own.blocks.start[b]
             for l in range(L):
                 g = own.g[l, p] / root
-                self.new_G[k * L + l] = self.G[(b - self.first) * L + l] + g * g
+                self.new_G[k * L + l] = (own.kept * self.G[(b - self.first) * L + l] + own.setting.forgotten * own.setting.epsilon
+                                         + g * g)
         if own.potential.steps(&self.new_G[0], &self.new_h[0], n * L) != 0:
             return POTENTIAL_RAISED
         for k in range(n):
@@ -249,9 +264,13 @@ cdef class Scalars(Family):
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
         own.undo.save(&self.G[(block - self.first) * own.setting.L], own.setting.L)
 
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]
+        G[0] = kept * G[0] + lost * own.setting.epsilon
+
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]
-        G[0] = G[0] / growth / growth + own.setting.epsilon * (1.0 - 1.0 / (growth * growth))
+        G[0] = G[0] / growth / growth + own.setting.epsilon * fmax(0.0, 1.0 - 1.0 / (growth * growth))
 
     cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
