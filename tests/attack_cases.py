@@ -57,7 +57,6 @@ COMMON = {
     "potential": [*_registry.POTENTIALS, Own(), Own(True)],
     "structure": list(_registry.STRUCTURES),
     "blocks": [1, 2, 3, "auto"],
-    "half_life": [1.0, 30.0, 1e6, None],
     "rank": [1, 2, 40],
     "p": [1.0, 0.5, 7.0],
     "eta": [0.1, 10.0, 1e-200, 1e200, "theory"],

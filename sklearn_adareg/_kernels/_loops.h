@@ -155,7 +155,7 @@ ADAREG_UNUSED static double adareg_sparse_dot(adareg_in z, const int *index, ada
     return (a + b) + (c + d);
 }
 
-#include "_matrix_loops.h"
+#include "_square_loops.h"
 
 /* G += g², g = s z */
 ADAREG_INLINE void adareg_square_in_of(adareg_in z, adareg_in s, adareg_out G, ptrdiff_t n, const ptrdiff_t L)
