@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _registry, _rules, _theory, _workers
+from . import _auto, _early, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
 from ._fitted import FittedLinearModel
@@ -341,8 +341,16 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         while start < end:
             length = 1
             if end > 1 and not one_by_one:
-                length = int(min(segments.length(), report.rounds_to_next_line()))
+                length = int(
+                    min(
+                        segments.length(),
+                        report.rounds_to_next_line(),
+                        _early.rounds_to_next(state),
+                    )
+                )
             part = order[start : start + length]
+            if first_sight and state.early is not None:
+                _early.note(state, X, part, targets, weights)
             said = None
             if one_by_one:
                 margins[part] = _workers.margins_now(state, X[part])
@@ -354,6 +362,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 outcome = _workers.play(
                     state, rows, part, targets, weights, first_sight, self.n_jobs, said
                 )
+                if first_sight and state.early is not None and _early.renew(state):
+                    rows = _workers.rows_of(state, X)
             if said is not None:
                 margins[part[: outcome.rounds]] = said[: outcome.rounds]
             segments.played(outcome.rounds, time.perf_counter() - begun)

@@ -73,6 +73,7 @@ cdef class Method:
         self.structure.logistic = loss.logistic
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
+        self.direct = type(self) is Method and self.objective.plain and not wanted
 
     def watch(self, bint shown, bint as_published):
         """Whether to work out what would have been published before each round, and whether that is what predicts."""
