@@ -206,7 +206,7 @@ def check_memory(recipe):
     memory = _registry.STRUCTURES[recipe.structure].memory
     if memory is None:
         return
-    lanes = recipe.lanes * recipe.rates
+    lanes = recipe.lanes * (recipe.rates - recipe.diagonal_members)
     needed = sum(memory(lanes, size) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
