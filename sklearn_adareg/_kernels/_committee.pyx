@@ -5,10 +5,12 @@ Members are lanes of one structure, lane r·K + k is member r of weight vector k
 features. Every weight below is known before the row is learnt from, so each loss is honest.
 
 - *Steady* members never forget. Their averages are combined with weights ∝ exp(−L), L the sum of a member's losses, faded by
-  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate.
+  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate, but for
+  a softmax, which it would only sharpen.
 - *Recent*: the iterates of all members, combined with weights ∝ exp(−L) for losses discounted by four factors, and by a regression
   with a memory of a thousand rows; these five are combined in the same way.
-- The two sides are combined once more, by losses of the last 500 rows or so. Rows in random order are left to the steady side.
+- The two sides are combined once more, by losses of the last 500 rows or so, with a head start for the steady one: rows in random
+  order are left to it.
 
 A combination of linear models is a linear model: the published weights are the same combination. Under a domain the regressions are
 left out, and the combination is convex. A regression loss is divided by its running mean first, so that the unit of the targets does
@@ -25,11 +27,14 @@ from ._structures cimport Structure
 
 import numpy as np
 
-cdef double CAP = 10.0
+cdef double CAP = 10.0                    # of the loss of one row,
+cdef double CAP_OF_RESIDUALS = 50.0       # or of half its square over the mean square
 cdef double NEGLIGIBLE = 1e-6
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
+cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
+cdef double LARGEST_MARGIN = 20.0         # beyond it a probability is 0 or 1
 cdef enum:
     DISCOUNTS = 4
 cdef double[DISCOUNTS] DISCOUNT = [0.95, 0.99, 0.999, 1.0]
@@ -77,6 +82,7 @@ cdef class Committee(Method):
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
+        self.steady_stacked = self.stacked and self.members_of_group == 1
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
         self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
@@ -141,7 +147,7 @@ cdef class Committee(Method):
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
         if self.first_sight:                     # later margins are no longer progressive
             self.new_mean[K] = self.mean[K] + weight
-            if self.combined.plain and not self.setting.joint:
+            if self.combined.plain and self.members_of_group == 1:
                 for a in range(2):
                     self.loss.find_slopes(&self.candidates[2 * a, 0], target, &self.slopes_at[a, 0], K)
                     self.loss.curvatures(&self.candidates[2 * a, 0], target, &self.curvatures_at[a, 0], K)
@@ -181,17 +187,18 @@ cdef class Committee(Method):
         cdef double side
         sides[0], sides[1] = 1.0, 0.0
         if R > S:
-            exponential_weights(numbers + self.side_losses, sides, 2)
+            sides[0], sides[1] = numbers[self.side_losses], numbers[self.side_losses + 1] + HEAD_START
+            exponential_weights(sides, sides, 2)
             if S == 0:
                 sides[0], sides[1] = 0.0, 1.0
             for j in range(DISCOUNTS):
                 exponential_weights(numbers + self.discounted + j * R, &self.discounted_shares[j, 0], R)
             exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + self.stacked)
         if S > 0:
-            exponential_weights(numbers + self.steady_losses, steady, S + self.stacked)
+            exponential_weights(numbers + self.steady_losses, steady, S + self.steady_stacked)
             for r in range(S):
                 side = steady[r]
-                if self.stacked:
+                if self.steady_stacked:
                     side += steady[S] * numbers[self.steady_v + r]
                 out[r] = sides[0] * side
         for r in range(R):
@@ -218,7 +225,7 @@ cdef class Committee(Method):
                 total += steady[a] * self.f_steady[k, a]
                 candidate += numbers[self.steady_v + a] * self.f_steady[k, a]
             self.candidates[0, k] = candidate                        # the regression on steady members,
-            self.candidates[1, k] = total + (steady[S] * candidate if self.stacked and S > 0 else 0.0)       # and their side
+            self.candidates[1, k] = total + (steady[S] * candidate if self.steady_stacked and S > 0 else 0.0)       # and their side
             if self.R > S:
                 total = candidate = 0.0
                 for r in range(self.R):
@@ -247,39 +254,39 @@ cdef class Committee(Method):
         cdef double* new = &self.new_numbers[group, 0]
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
-        cdef double loss, unit = 1.0
+        cdef double cap, loss, unit = 1.0
         if not self.combined.plain:
             self.new_mean[group] = self.mean[group] + weight * self.loss_at(group, self.M[group], target)
-            unit = self.new_mean[group] / self.new_mean[K]
+            unit = 2.0 * self.new_mean[group] / self.new_mean[K]
         memcpy(new, old, self.size * sizeof(double))
         if not unit > 0.0:
             return
-        unit = weight / unit
+        unit, cap = weight / unit, weight * (CAP if self.combined.plain else CAP_OF_RESIDUALS)
         for r in range(S):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_steady[k, r]
             loss = self.loss_of(group, &self.scratch[group], target)
-            new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(weight * CAP, unit * loss)
-        if S > 0 and self.stacked:
+            new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
+        if S > 0 and self.steady_stacked:
             loss = self.loss_of(group, &self.candidates[0, group], target)
-            new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(weight * CAP, unit * loss)
+            new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
         if R == S:
             return
         for r in range(R):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_recent[k, r]
-            loss = fmin(weight * CAP, unit * self.loss_of(group, &self.scratch[group], target))
+            loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
         for j in range(DISCOUNTS + self.stacked):
             loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
-            new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(weight * CAP, unit * loss)
+            new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
         if self.stacked:
             self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
         for j in range(2):
             loss = self.loss_of(group, &self.candidates[1 + 2 * j, group], target) if S > 0 else 0.0
-            new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(weight * CAP, unit * loss)
+            new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)
 
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil:
@@ -294,8 +301,10 @@ cdef class Committee(Method):
         regression.begin(old + at_S, fade, 0.0 if steady else (1.0 - fade) * PRIOR, new + at_S)
         if self.members_of_group > 1:
             self.loss.evaluate(margins, target, &self.scratch[0], self.setting.K)
+            weight *= shortened(f, self.setting.K * regression.width)
             regression.add_softmax(f, &self.scratch[0], self.setting.K, <Py_ssize_t> target[0], weight, new + at_S)
         elif self.combined.plain:
+            weight *= shortened(f, regression.width)
             regression.add(f, self.slopes_at[0 if steady else 1, group], self.curvatures_at[0 if steady else 1, group], weight,
                            new + at_S)
         else:
@@ -340,6 +349,15 @@ cdef class Committee(Method):
         if self.first_sight:
             memcpy(&self.numbers[0, 0], &self.new_numbers[0, 0], self.groups * self.size * sizeof(double))
             memcpy(&self.mean[0], &self.new_mean[0], (self.setting.K + 1) * sizeof(double))
+
+
+cdef double shortened(const double* f, Py_ssize_t n) noexcept nogil:
+    """What a row counts in a regression on margins: less where they are beyond all measure, or S would remember them for long."""
+    cdef Py_ssize_t j
+    cdef double largest = 0.0
+    for j in range(n):
+        largest = fmax(largest, fabs(f[j]))
+    return 1.0 if largest <= LARGEST_MARGIN else (LARGEST_MARGIN / largest) * (LARGEST_MARGIN / largest)
 
 
 cdef void exponential_weights(const double* losses, double* out, Py_ssize_t n) noexcept nogil:
