@@ -124,6 +124,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
     d = X.shape[1]
     _rules.check_width(d)
     potential, structure = resolve_names(params, d)
+    _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
     method = choose_method(params, entry, _registry.STRUCTURES[structure])
     members = choose_members(params, method, shape.joint and shape.lanes > 1, in_order)

@@ -15,6 +15,7 @@ from ._recipe import ModelShape
 from ._rules import Registered
 from ._state import class_numbers
 
+FEW = 20  # labels that are compared one by one
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 
@@ -45,7 +46,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for
     ``"full"`` with the potential ``"ons"``.
 
-    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others.
+    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others. The
+    structure ``"kronecker"`` has one preconditioner for all of them.
 
     Parameters
     ----------
@@ -206,7 +208,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight)
-        if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
+        if classes is not None and not _same_labels(classes, self.classes_):
             raise ValueError(
                 f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
                 "change them; leave classes out, or start anew with fit."
@@ -311,6 +313,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
+        if len(y) == 1 and len(classes) <= FEW:
+            place = _place(y.item(), classes.tolist())
+            if place is not None:
+                return np.array([[2.0 * place - 1.0 if len(classes) == 2 else float(place)]])
         if len(classes) == 2:
             upper = y == classes[1]
             lower = y == classes[0]
@@ -382,6 +388,28 @@ def _two_numbers(y):
     if y.dtype.kind == "f" and ((two % 1).any() or np.abs(two).max() > EXACT):
         return None
     return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
+
+
+def _place(label, labels):
+    """Where a label stands among a few; None where it is not one of them."""
+    return labels.index(label) if label in labels else None
+
+
+def _same_labels(classes, known):
+    """Whether these are the labels that a model knows, in any order; at a glance where they are the same list."""
+    if isinstance(classes, np.ndarray | list) and len(classes) == len(known):
+        given = classes.tolist() if isinstance(classes, np.ndarray) else classes
+        if len(known) <= FEW and _equal(given, known.tolist()):
+            return True
+    return np.array_equal(unique_labels(classes), known)
+
+
+def _equal(given, known):
+    """Whether two lists of labels are the same; what cannot be compared is not."""
+    try:
+        return bool(given == known)
+    except ValueError:  # arrays in the list
+        return False
 
 
 def _at_least_two(classes):

@@ -66,8 +66,15 @@ class FittedLinearModel:
     @property
     def progressive_loss_(self):
         """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
-        loss, weight = self._fitted_state().totals.tolist()
+        progress = self._fitted_state().progress
+        loss, weight = progress.total("loss"), progress.total("weight")
         return loss / weight if weight else float("nan")
+
+    @property
+    def progressive_curve_(self):
+        """The course of ``progressive_loss_``, and for classifiers of the rate of mistakes: means so far and since the last point."""
+        state = self._fitted_state()
+        return state.progress.curve(state.classes)
 
     @property
     def potential_(self):

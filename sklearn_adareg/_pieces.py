@@ -52,6 +52,7 @@ class Loss:
     exp_concavity: Callable | str = "has no known constant of exp-concavity"
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     nonnegative_targets: bool = False
+    clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
 
@@ -71,6 +72,7 @@ class Potential:
     inverse: bool = (
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
+    power: bool = False  # ψ(λ) = η λ^(−a) for some a
     time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
@@ -105,6 +107,12 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
+    couples_lanes: bool = (
+        False  # one H for all weight vectors of a model, of which it needs several
+    )
+    powers_only: bool = False  # takes roots of ψ that only a power has
+    mirror_descent_only: bool = False
+    takes_domains: bool = True  # has projections in the norm of H⁻¹
     forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds

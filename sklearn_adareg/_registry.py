@@ -15,6 +15,7 @@ from ._kernels import (
     _domains,
     _full_ons,
     _iso,
+    _kronecker,
     _l2_ball,
     _losses,
     _methods,
@@ -49,12 +50,14 @@ def _poisson_exp_concavity(margin, target, weight):
     return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
+LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
@@ -146,8 +149,9 @@ POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -160,13 +164,14 @@ POTENTIALS = {
     "ons": Potential(
         _potentials.OnlineNewton,
         operator_antitone=True,
+        power=True,
         inverse=True,
         newton=True,
         rates=(1.0, 10.0),
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -179,8 +184,9 @@ POTENTIALS = {
         _potentials.PNorm,
         ("p",),
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -197,6 +203,10 @@ def _full_kernel(recipe):
 def _block_kernel(recipe):
     inverse = potential(recipe.potential).inverse
     return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
+
+
+def _kronecker_kernel(recipe):
+    return _kronecker.Kronecker
 
 
 def _diag_kernel(recipe):
@@ -218,6 +228,11 @@ def _block_memory(lanes, D):
     )  # four matrices per lane or two and their corrections, and vectors
 
 
+def _kronecker_memory(lanes, D):
+    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+    return 48 * (lanes * lanes + D * D) + 72 * lanes * D
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -236,11 +251,23 @@ STRUCTURES = {
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
     ),
+    "kronecker": Structure(
+        _kronecker_kernel,
+        couples_lanes=True,
+        powers_only=True,
+        mirror_descent_only=True,
+        takes_domains=False,
+        auto_potential="ons",
+        memory=_kronecker_memory,
+        summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
+        "(:math:`O(K^2 + d^2 + Kd)` per round)",
+    ),
     "diag": Structure(
         _diag_kernel,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
@@ -250,6 +277,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         one_step_size=True,
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
@@ -261,7 +289,7 @@ METHODS = {
     "committee": Method(
         _committee.Committee, newton=True, forgets=True, several="epsilon", prefix="committee_"
     ),
-    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {

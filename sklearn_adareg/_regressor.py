@@ -23,7 +23,8 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs :math:`O(\\mathrm{nnz})` for
     the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
-    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
+    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner, which the
+    structure ``"kronecker"`` shares among them.
 
     Parameters
     ----------

@@ -6,7 +6,8 @@ Lanes share nothing but the row, so a model of K weight vectors is a list of K l
 """
 
 import numpy as np
-from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox
+from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox, turns
+from reference_memory import Memory, discounted, forgetting
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -33,10 +34,10 @@ def with_intercept(Z, fit_intercept):
     return np.column_stack([Z, np.ones(len(Z))]) if fit_intercept else np.asarray(Z, dtype=float)
 
 
-def mean_of(iterates, average):
-    """Σ c_t x_t / Σ c_t over the iterates that predicted, c_t = t^γ."""
+def mean_of(iterates, average, lam=1.0):
+    """Σ c_t x_t / Σ c_t over the iterates that predicted, c_t = t^γ λ^(T−t)."""
     gamma = 0.0 if isinstance(average, bool) else average
-    c = np.arange(1.0, len(iterates) + 1) ** gamma
+    c = discounted(np.arange(1.0, len(iterates) + 1) ** gamma, lam)
     return np.tensordot(c, np.array(iterates), 1) / c.sum()
 
 
@@ -48,7 +49,8 @@ class Residuals:
     multiplied with that root mean square over the mean curvature.
     """
 
-    def __init__(self, loss, shifted):
+    def __init__(self, loss, shifted, lam=1.0):
+        self.lam = lam
         self.loss, self.degree, self.shifted = loss, DEGREES.get(loss, 0), shifted
         self.offset, self.started = 0.0, False
         self.squares = self.weight = 0.0
@@ -69,16 +71,16 @@ class Residuals:
             if self.loss != "poisson":
                 return value, slope, curvature
             slope = slope if abs(slope) > 1e-12 * y else 0.0  # what exp(log y) − y is by rounding
-            self.curvatures += omega * curvature
-            self.squares += omega * slope**2
-            self.weight += omega
+            self.curvatures = self.lam * self.curvatures + omega * curvature
+            self.squares = self.lam * self.squares + omega * slope**2
+            self.weight = self.lam * self.weight + omega
             mean = self.curvatures / self.weight or 1.0
             self.unit = np.sqrt(self.squares / self.weight) or 1.0
             self.rho = self.unit / mean if self.squares else 1.0
             return value, slope / self.unit, curvature / mean
         r = margin + self.offset - y
-        self.squares += omega * r**2
-        self.weight += omega
+        self.squares = self.lam * self.squares + omega * r**2
+        self.weight = self.lam * self.weight + omega
         self.rho = np.sqrt(self.squares / self.weight) or 1.0
         self.unit = self.rho if self.degree == 2 else 1.0
         value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
@@ -142,25 +144,43 @@ class ScaledLane:
     """One weight vector in normalised coordinates; domain and penalty in raw units."""
 
     def __init__(
-        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+        self,
+        D,
+        d,
+        psi,
+        structure,
+        epsilon,
+        update,
+        domain,
+        radius,
+        alpha,
+        l1_ratio,
+        blocks=(),
+        half_life=None,
+        inverse=False,
     ):
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
         self.alpha, self.l1_ratio = np.where(np.arange(D) < d, alpha, 0.0), l1_ratio
         self.composite = alpha > 0 and structure not in JOINT
-        self.G, self.theta, self.x = epsilon * np.eye(D), np.zeros(D), np.zeros(D)
+        self.lam, self.floor, self.rounds = forgetting(half_life), epsilon, 0.0
+        in_turn = turns(structure, blocks, D) if inverse else ()
+        if in_turn and self.lam < 1:  # the prior is not whole in every round
+            self.floor = 0.0
+        self.memory = Memory(D, epsilon, self.lam, in_turn)
+        self.theta, self.x = np.zeros(D), np.zeros(D)
         self.last_touched = np.zeros(D, dtype=int)
         self.predicting = []
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
+        return preconditioner(self.memory.G, self.psi, self.structure, self.floor, self.blocks)
 
     def change_units(self, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
         before = self.psi_of_G()
-        self.G = carried(self.G, growth, self.epsilon)
+        self.memory.G = carried(self.memory.G, growth, self.epsilon)
         changed = (growth > 1) | fresh
         if not self.dual or not changed.any():
             return
@@ -176,20 +196,24 @@ class ScaledLane:
 
     def step(self, t, z, slope, units, factor, rho, gradient_unit):
         """Steps 2 to 4; ``factor`` is the common one, ``z`` and x in normalised coordinates."""
-        if slope == 0 and not self.alpha.any():
-            return
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        self.G = self.G + np.outer(g, g)
-        self.theta = self.theta + g
-        self.H = factor * rho * self.psi_of_G()
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        touched = z != 0
+        if self.structure == "block":
+            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        self.memory.take(g, touched)
+        self.theta = self.lam * self.theta + g
+        self.rounds = self.lam * self.rounds + 1
+        H = self.psi_of_G()
+        self.memory.end_round(touched)
+        if slope == 0 and not self.alpha.any() and not (self.dual and self.lam < 1):
+            return
+        self.H = factor * rho * H
         u = -self.H @ self.theta if self.dual else self.x - self.H @ g
         # The common factor and ρ move every coordinate of −Hθ a little. Coordinates that the row
         # does not touch wait for their turn, except where the whole point is worked out anyway.
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any()
         if self.composite:
             u = self.charged(u, t, units, gradient_unit)
         if self.composite or (
@@ -208,7 +232,7 @@ class ScaledLane:
 
     def charged(self, u, t, units, gradient_unit):
         """The prox in raw units of the rounds not charged yet (all of them, in dual averaging)."""
-        rounds = t if self.dual else t - self.last_touched
+        rounds = self.rounds if self.dual else t - self.last_touched
         h = np.diag(self.H) / units**2 / gradient_unit
         return units * prox(u / units, h, self.alpha * rounds, self.l1_ratio)
 
@@ -229,6 +253,7 @@ def scaled_adareg(
     blocks=(),
     eta=1.0,
     epsilon=1.0,
+    half_life=None,
     p=2.0,
     update="mirror_descent",
     domain=None,
@@ -245,16 +270,20 @@ def scaled_adareg(
     D = Z.shape[1]
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     psi = POTENTIALS[potential](eta, p)
-    lane = ScaledLane(
-        D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks
+    domains, inverse, lam = (
+        (update, domain, radius, alpha, l1_ratio),
+        potential == "ons",
+        forgetting(half_life),
     )
-    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
+    residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])
-        spread += shares(z, structure, blocks)
-        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
+        spread = lam * spread + shares(z, structure, blocks)
+        rounds = discounted(np.ones(t), lam).sum()
+        factor = 1.0 if structure == "full" else np.sqrt(rounds / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
@@ -263,7 +292,7 @@ def scaled_adareg(
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
     last = lane.last_iterate(t, scale.units, residuals.gradient_unit)
-    x = (last if average is False else mean_of(lane.predicting, average)) / scale.units
+    x = (last if average is False else mean_of(lane.predicting, average, lam)) / scale.units
     x[d:] += residuals.offset
     return x, total / omega.sum()
 
@@ -276,17 +305,20 @@ class StackLane:
 
     def __init__(self, D, psi, structure, epsilon, residuals):
         self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
-        self.x, self.G = np.zeros(D), epsilon * np.eye(D)
+        self.lam, self.memory = residuals.lam, Memory(D, epsilon, residuals.lam)
+        self.x = np.zeros(D)
         self.predicting = []
 
     def average(self, gamma):
-        return mean_of(self.predicting, gamma) if self.predicting else np.zeros_like(self.x)
+        return (
+            mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
+        )
 
     def step(self, z, slope, curvature, omega, factor, newtonian):
         """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ."""
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
-        self.G = self.G + entering**2 * np.outer(z, z)
-        H = factor * preconditioner(self.G, self.psi, self.structure, self.epsilon)
+        self.memory.take(entering * z, z != 0)
+        H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
         shorter = 1.0
         if self.residuals.loss in STEEP:
             shorter = 1 / (1 + omega * curvature * (z @ H @ z))
@@ -296,11 +328,11 @@ class StackLane:
 class Combination:
     """v of M = v·f, learnt by Newton steps with forgetting."""
 
-    def __init__(self, width):
-        self.v, self.S = np.eye(width)[0], np.zeros((width, width))
+    def __init__(self, width, lam):
+        self.v, self.S, self.lam = np.eye(width)[0], np.zeros((width, width)), lam
 
     def learn(self, t, hessian, gradient):
-        self.S = self.S * (t / (t + 1)) ** 2 + hessian
+        self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian
         self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
 
 
@@ -318,6 +350,7 @@ def stacked(
     structure="diag",
     p=2.0,
     epsilon=1.0,
+    half_life=None,
     average=1.0,
     fit_intercept=True,
     sample_weight=None,
@@ -330,20 +363,21 @@ def stacked(
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
     shifted = loss in (*DEGREES, "poisson") and fit_intercept
+    lam = forgetting(half_life)
 
     def lane(eta):
         psi = POTENTIALS[potential](eta, p)
-        return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted))
+        return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted, lam))
 
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
-    own = Residuals(loss, shifted)  # of the combined margin
-    stack = Combination(4 if average is not False else 2)
+    own = Residuals(loss, shifted, lam)  # of the combined margin
+    stack = Combination(4 if average is not False else 2, lam)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, _ = scale.take(Z[row])
-        spread += z @ z
-        factor = np.sqrt(t / spread)
+        spread = lam * spread + z @ z
+        factor = np.sqrt(discounted(np.ones(t), lam).sum() / spread)
         for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
             one.meet(y[row])
         lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
@@ -378,7 +412,7 @@ def stacked(
         for k, vector in enumerate(lanes):
             for r, lane in enumerate(vector):
                 lane.predicting.append(lane.x)
-                lane.G = carried(lane.G, growth, epsilon)
+                lane.memory.G = carried(lane.memory.G, growth, epsilon)
                 lane.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons")
     weights = []
     for vector in lanes:

@@ -93,6 +93,7 @@ cdef class Committee(Method):
         self.candidates = np.zeros((DISCOUNTS + 4, K))
         self.M, self.M_slopes, self.scratch = np.empty(K), np.empty(K), np.empty(K)
         self.slopes_at, self.curvatures_at = np.zeros((2, K)), np.zeros((2, K))
+        self.told = &self.M[0]
         self.combined = self.objective_of(K, "committee_")
         self.in_units = True                     # losses have to be committed too
         self.average_margins, self.iterate_margins = np.zeros(setting.L), np.zeros(setting.L)
