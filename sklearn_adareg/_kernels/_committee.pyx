@@ -107,8 +107,9 @@ cdef class Committee(Method):
         """The same combination of the members' weights, (K, D)."""
         weights = self.present_coefficients()
         K, R, D = self.setting.K, self.R, self.setting.D
-        averages = self.structure.average().reshape(R, K, D)[np.asarray(self.steady_members)]
         iterates = self.structure.last_iterate().reshape(R, K, D)
+        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
+        averages = averages[np.asarray(self.steady_members)]
         return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
 
     def present_coefficients(self):
@@ -257,7 +258,10 @@ cdef class Committee(Method):
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double cap, loss, unit = 1.0
         if not self.combined.plain:
-            self.new_mean[group] = self.mean[group] + weight * self.loss_at(group, self.M[group], target)
+            loss = self.loss_at(group, self.M[group], target)
+            if self.mean[group] > 0.0:           # one row must not make all others count nothing
+                loss = fmin(loss, 2.0 * CAP_OF_RESIDUALS * self.mean[group] / self.mean[K])
+            self.new_mean[group] = self.mean[group] + weight * loss
             unit = 2.0 * self.new_mean[group] / self.new_mean[K]
         memcpy(new, old, self.size * sizeof(double))
         if not unit > 0.0:

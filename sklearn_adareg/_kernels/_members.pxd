@@ -36,4 +36,4 @@ cdef class Members:
     cdef void enter(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n) noexcept nogil
     cdef void forget(self, Py_ssize_t lane) noexcept nogil
     cdef void return_prior(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
-    cdef void explicit(self, Py_ssize_t lane, double* H) noexcept nogil
+    cdef void explicit(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* H) noexcept nogil

@@ -6,7 +6,7 @@ rows cannot tell a whole matrix.
 
 A lane with λ < 1 forgets: after each round G ← λG + (1 − λ)G_0, G_0 the ridges of its features. What is taken must come back in every
 direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior comes back
-along one coordinate at a time, D(1 − λ) times as much, in turn; several in a round where D(1 − λ) > 1.
+along one of the n coordinates at a time, n(1 − λ) times as much, in turn; several in a round where n(1 − λ) > 1.
 """
 from libc.math cimport fabs, sqrt
 from libc.string cimport memset
@@ -288,6 +288,8 @@ cdef class Members:
     cdef void return_prior(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """G_ii += growth, and x stays."""
         cdef double weight
+        if not growth > 0.0:                     # a feature that was taken out
+            return
         if lane >= self.whole:
             self.diagonal[lane - self.whole, i] += growth
             return
@@ -295,9 +297,9 @@ cdef class Members:
         if weight != 1.0:
             self.inverse.commit(lane, weight)
 
-    cdef void explicit(self, Py_ssize_t lane, double* H) noexcept nogil:
+    cdef void explicit(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* H) noexcept nogil:
         """P with the proposed row in it, both triangles; 1 on the diagonal for a feature that is in no matrix."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j
         cdef double G
         if lane < self.whole:
             self.inverse.explicit(lane, self.weights[lane], self.inflation[lane], H)
@@ -306,6 +308,9 @@ cdef class Members:
             for i in range(self.D):
                 G = self.diagonal[lane - self.whole, i]
                 H[i * self.D + i] = 1.0 / G if G > 0.0 else 0.0
+            for j in range(n):
+                i = index[j] if index != NULL else j
+                H[i * self.D + i] /= 1.0 + self.weights[lane] * z[j] * z[j] * H[i * self.D + i]
         for i in range(self.D):
             if H[i * self.D + i] == 0.0:
                 H[i * self.D + i] = 1.0

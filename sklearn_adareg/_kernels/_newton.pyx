@@ -193,25 +193,26 @@ cdef class Newton(Full):
 
     cdef void forget(self, Py_ssize_t lane) noexcept nogil:
         """G ← λG + (1 − λ)G_0, the prior in turns where the lane keeps a matrix."""
-        cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t i, j
-        cdef Py_ssize_t turns = D
+        cdef Py_ssize_t j, k
+        cdef Py_ssize_t many = self.entered + self.setting.intercept
+        cdef Py_ssize_t turns = many
         cdef double lost = 1.0 - self.setting.kept[lane]
         self.members.forget(lane)
         if lane < self.members.whole:
-            turns = <Py_ssize_t> ceil(D * lost)
+            turns = <Py_ssize_t> ceil(many * lost)
         for j in range(turns):
-            i = (<Py_ssize_t> self.clock.t * turns + j) % D
-            if i == self.setting.d:
-                self.members.return_prior(lane, i, lost * D / turns * RIDGE_OF_INTERCEPT)
-            elif self.columns.columns[i].ridge > 0.0:
-                self.members.return_prior(lane, i, lost * D / turns * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
+            k = (<Py_ssize_t> self.clock.t * turns + j) % many
+            if k == self.entered:
+                self.members.return_prior(lane, self.setting.d, lost * many / turns * RIDGE_OF_INTERCEPT)
+            else:
+                k = self.order[k]
+                self.members.return_prior(lane, k, lost * many / turns * self.setting.epsilons[lane] * self.columns.columns[k].ridge)
 
     cdef double unit(self, Py_ssize_t i) noexcept nogil:
         return 1.0 / self.columns.columns[i].factor if self.columns.columns[i].factor > 0.0 else 1.0
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
-        self.members.explicit(lane, &self.H[0, 0])
+        self.members.explicit(lane, self.index, self.z, self.n, &self.H[0, 0])
 
     cdef void abandon(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i

@@ -27,7 +27,10 @@ class Setting:
     refresh: float
     forgetting: float
     forgotten: float
+    forgets: bool
+    whole_lanes: int
     blocks: Any
     def __init__(self, recipe: Any, lanes: int) -> None: ...
+    def kept_by(self, member: int) -> Any: ...
 class Clock:
     def __init__(self, setting: Setting, now: np.ndarray) -> None: ...
