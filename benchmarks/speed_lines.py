@@ -97,6 +97,7 @@ class Works:
             self.first_order,
             self.defaults,
             self.full,
+            self.sketch,
             self.newton,
             self.latency,
             self.softmax,
@@ -184,6 +185,23 @@ class Works:
             len(y_wide),
             few,
         )
+
+    def sketch(self):
+        """A sketch of 16 directions against the structures on either side of it; all are ours."""
+        X, y = dense(2000 if self.short else 10000, 1000)
+        few = 200 if self.short else 1000
+        for structure, required, n in (("diag", 1 / 8, len(y)), ("full", 10.0, few)):
+            yield Line(
+                "sketch ons, rank 16, dense, d = 1000",
+                f"{structure} ons" if n == len(y) else f"{structure} ons, {n} rows",
+                required,
+                lambda: one_pass(potential="ons", structure="sketch", **PLAIN).fit(X, y),
+                lambda structure=structure, n=n: one_pass(
+                    potential="ons", structure=structure, **PLAIN
+                ).fit(X[:n], y[:n]),
+                len(y),
+                n,
+            )
 
     def newton(self):
         """Newton steps with one prior, against SGD, which does less."""

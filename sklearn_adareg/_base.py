@@ -40,6 +40,7 @@ from ._weights import (
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
+    "rank": 16,
     "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
 PLAIN = frozenset({str, int, float, bool, type(None)})  # types of values that never change
@@ -133,6 +134,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
             if self._rounds_check_rows() and len(order) < X.shape[0]:
                 check_finite(self, X)
+                check_columns(X)  # also of the rows held out, which no round reads
             most = _auto.passes(self.get_params(deep=False), state.recipe, len(order))
             _rules.check_average(state.recipe.average, state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)

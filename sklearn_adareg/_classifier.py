@@ -106,6 +106,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         *,
         loss="log_loss",
         blocks="auto",
+        rank=16,
         p=2.0,
         eta="auto",
         epsilon="auto",
@@ -136,6 +137,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.structure = structure
         self.loss = loss
         self.blocks = blocks
+        self.rank = rank
         self.p = p
         self.eta = eta
         self.epsilon = epsilon

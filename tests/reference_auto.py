@@ -5,9 +5,21 @@ package and takes no short cut: whole matrices, every iterate stored, averages s
 Lanes share nothing but the row, so a model of K weight vectors is a list of K lanes.
 """
 
+from functools import partial
+
 import numpy as np
-from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox, turns
+from reference import (
+    JOINT,
+    LOSSES,
+    POTENTIALS,
+    FrequentDirections,
+    preconditioner,
+    project,
+    prox,
+    turns,
+)
 from reference_memory import Memory, discounted, forgetting
+from scipy.optimize import brentq
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -72,20 +84,25 @@ class Residuals:
                 return value, slope, curvature
             slope = slope if abs(slope) > 1e-12 * y else 0.0  # what exp(log y) − y is by rounding
             self.curvatures = self.lam * self.curvatures + omega * curvature
-            self.squares = self.lam * self.squares + omega * slope**2
+            self.squares = self.lam * self.squares + omega * self.counted(slope)
             self.weight = self.lam * self.weight + omega
             mean = self.curvatures / self.weight or 1.0
             self.unit = np.sqrt(self.squares / self.weight) or 1.0
             self.rho = self.unit / mean if self.squares else 1.0
             return value, slope / self.unit, curvature / mean
         r = margin + self.offset - y
-        self.squares = self.lam * self.squares + omega * r**2
+        self.squares = self.lam * self.squares + omega * self.counted(r)
         self.weight = self.lam * self.weight + omega
         self.rho = np.sqrt(self.squares / self.weight) or 1.0
         self.unit = self.rho if self.degree == 2 else 1.0
         value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
         curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r / self.rho, 0.0)
         return value * self.rho**self.degree, slope, curvature
+
+    def counted(self, residual):
+        """Its square; beyond a hundred root mean squares it counts as a hundred."""
+        known = self.squares / self.weight if self.squares else np.inf
+        return min(residual**2, 100**2 * known)
 
     @property
     def gradient_unit(self):
@@ -94,13 +111,15 @@ class Residuals:
 
 
 class Scale:
-    """s_i = max |z_i| so far."""
+    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many."""
 
-    def __init__(self, D):
-        self.s = np.zeros(D)
+    def __init__(self, D, most=np.inf):
+        self.s, self.most = np.zeros(D), most
 
     def take(self, z):
         """The row in the new units, the growth κ, and the features seen for the first time."""
+        if np.isfinite(self.most):
+            z = np.where(self.s > 0, np.clip(z, -self.most * self.s, self.most * self.s), z)
         before, self.s = self.s, np.maximum(self.s, abs(z))
         fresh = (before == 0) & (self.s > 0)
         growth = np.where(before > 0, self.s / np.where(before > 0, before, 1), 1.0)
@@ -158,7 +177,9 @@ class ScaledLane:
         blocks=(),
         half_life=None,
         inverse=False,
+        rank=2,
     ):
+        self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
@@ -175,12 +196,22 @@ class ScaledLane:
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.memory.G, self.psi, self.structure, self.floor, self.blocks)
+        G = self.memory.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, self.psi, self.structure, self.floor, self.blocks)
 
-    def change_units(self, growth, fresh, rho, factor):
+    def touched(self, z):
+        if self.structure != "block":
+            return z != 0
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        return touched_blocks(z, self.blocks) | self.alpha.any() | whole
+
+    def change_units(self, z, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
+        self.memory.catch_up(self.touched(z))
         before = self.psi_of_G()
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
+        if self.sketch is not None:
+            self.sketch.scale(growth)
         changed = (growth > 1) | fresh
         if not self.dual or not changed.any():
             return
@@ -189,7 +220,7 @@ class ScaledLane:
                 if changed[block].any():
                     H = factor * rho * self.psi_of_G()[np.ix_(block, block)]
                     self.theta[block] = -np.linalg.solve(H, self.x[block])
-        elif self.structure == "full":
+        elif self.structure in JOINT:
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
             self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
@@ -199,11 +230,10 @@ class ScaledLane:
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        touched = self.touched(z)
         self.memory.take(g, touched)
+        if self.sketch is not None:
+            self.sketch.add(g)
         self.theta = self.lam * self.theta + g
         self.rounds = self.lam * self.rounds + 1
         H = self.psi_of_G()
@@ -251,6 +281,7 @@ def scaled_adareg(
     potential="adagrad",
     structure="diag",
     blocks=(),
+    rank=2,
     eta=1.0,
     epsilon=1.0,
     half_life=None,
@@ -275,7 +306,7 @@ def scaled_adareg(
         potential == "ons",
         forgetting(half_life),
     )
-    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
+    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
@@ -283,11 +314,11 @@ def scaled_adareg(
         z, growth, fresh = scale.take(Z[row])
         spread = lam * spread + shares(z, structure, blocks)
         rounds = discounted(np.ones(t), lam).sum()
-        factor = 1.0 if structure == "full" else np.sqrt(rounds / spread)
+        factor = 1.0 if structure in ("full", "sketch") else np.sqrt(rounds / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
-        lane.change_units(growth, fresh, residuals.rho, factor)
+        lane.change_units(z, growth, fresh, residuals.rho, factor)
         lane.predicting.append(lane.x)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
@@ -308,19 +339,27 @@ class StackLane:
         self.lam, self.memory = residuals.lam, Memory(D, epsilon, residuals.lam)
         self.x = np.zeros(D)
         self.predicting = []
+        self.implicit = False
 
     def average(self, gamma):
         return (
             mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
         )
 
-    def step(self, z, slope, curvature, omega, factor, newtonian):
-        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ."""
+    def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
+        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
+
+        ``implicit``: a function (margin, length) that gives the slope where the step leads.
+        """
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
         self.memory.take(entering * z, z != 0)
         H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
+        if implicit is not None and slope != 0:
+            slope = implicit(z @ self.x, omega * (z @ H @ z))
+            self.x = self.x - omega * slope * (H @ z)
+            return
         shorter = 1.0
-        if self.residuals.loss in STEEP:
+        if self.implicit or self.residuals.loss in STEEP:
             shorter = 1 / (1 + omega * curvature * (z @ H @ z))
         self.x = self.x - self.residuals.rho * shorter * omega * slope * (H @ z)
 
@@ -333,12 +372,22 @@ class Combination:
 
     def learn(self, t, hessian, gradient):
         self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian
-        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
+        self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
 
 
 def softmax_of(margins):
     p = np.exp(margins - margins.max())
     return p / p.sum()
+
+
+def far_slope(y, margin, length):
+    """ℓ'(m') of the log-loss at the m' = m − length · ℓ'(m')."""
+
+    def slope(m):
+        return -y * np.exp(-np.logaddexp(0.0, y * m))
+
+    ends = sorted((margin, margin - length * slope(margin)))
+    return slope(brentq(lambda m: m - margin + length * slope(m), *ends, xtol=1e-15, rtol=1e-15))
 
 
 def stacked(
@@ -356,7 +405,13 @@ def stacked(
     sample_weight=None,
     n_classes=None,
 ):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
+    steps wherever the loss has a curvature. Units grow by at most a fifth a row.
+    """
+    paired = potential == "auto"
+    potential = "pnorm" if paired else potential
     d = np.shape(Z)[1]
     Z = with_intercept(Z, fit_intercept)
     D, K = Z.shape[1], n_classes or 1
@@ -366,13 +421,13 @@ def stacked(
     lam = forgetting(half_life)
 
     def lane(eta):
-        psi = POTENTIALS[potential](eta, p)
+        psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
         return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted, lam))
 
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, 1.2), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, _ = scale.take(Z[row])
@@ -397,7 +452,7 @@ def stacked(
             hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
             stack.learn(t, w * hessian, w * b)
             slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
-            curvatures = np.zeros((K, 2))
+            curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
         else:
             value, g, h = own.suffer(M[0], y[row], w)
             h = max(h, g**2) / own.rho**2
@@ -413,7 +468,12 @@ def stacked(
             for r, lane in enumerate(vector):
                 lane.predicting.append(lane.x)
                 lane.memory.G = carried(lane.memory.G, growth, epsilon)
-                lane.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons")
+                lane.implicit = paired
+                exact = paired and loss == "log_loss" and not n_classes
+                implicit = partial(far_slope, y[row]) if exact else None
+                lane.step(
+                    z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
+                )
     weights = []
     for vector in lanes:
         candidates = [lane.x for lane in vector]

@@ -20,6 +20,7 @@ cdef class Setting:
     cdef readonly Py_ssize_t whole_lanes      # the first ones, which keep a whole matrix where the others keep its diagonal
     cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
     cdef readonly object blocks               # the block of each coefficient, or None
+    cdef readonly Py_ssize_t rank             # of a sketch; 0: there is none
 
 
 @cython.final

@@ -30,6 +30,7 @@ class Setting:
     forgets: bool
     whole_lanes: int
     blocks: Any
+    rank: int
     def __init__(self, recipe: Any, lanes: int) -> None: ...
     def kept_by(self, member: int) -> Any: ...
 class Clock:

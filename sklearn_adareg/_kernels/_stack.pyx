@@ -9,6 +9,9 @@ row was learnt from, so they are honest features. The prediction is M = v·f; af
 with v_1 = the average of the slowest; with a half-life λ is one more factor on S. A combination of linear models is a linear
 model: the published weights are the same combination. Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning
 to the last iterates. O(R²) a row beside the lanes, whose loops it shares: the numbers of the step sizes lie side by side.
+
+A value beyond GROWTH times the largest that its feature has had counts as that: one monstrous value moves the unit of its feature by this
+factor and not more, and where the unit itself has changed a few dozen rows follow it.
 """
 from libc.math cimport fmax
 from libc.string cimport memcpy
@@ -22,7 +25,8 @@ from ._structures cimport Structure
 
 import numpy as np
 
-cdef double PRIOR = 10.0
+cdef double PRIOR = 20.0
+cdef double GROWTH = 1.2
 
 
 cdef class Stack(Method):
@@ -50,6 +54,7 @@ cdef class Stack(Method):
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
         self.combined = self.objective_of(K, "stack_")
         self.in_units = True                 # v has to be committed too
+        self.scale.growth = GROWTH
         self.average_margins = np.zeros(self.setting.L)
         if self.setting.averaging:
             structure.average_margins = &self.average_margins[0]

@@ -5,12 +5,13 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, log, sqrt
 
 from ._loops cimport dot
 
 import numpy as np
 
+cdef double MONSTROUS = 100.0        # a residual beyond so many root mean squares counts as so many
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
 
 
@@ -24,6 +25,7 @@ cdef class FeatureScale:
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
         self.scale, self.spread = arrays["scale"], arrays["spread"]
+        self.growth = INFINITY
         self.make_room(1)
 
     @staticmethod
@@ -50,6 +52,9 @@ cdef class FeatureScale:
                 if size < SMALLEST:
                     row.z[j] = 0.0
                     continue
+                if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
+                    size = self.growth * self.scale[i]
+                    row.z[j] = copysign(size, row.z[j])
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
@@ -80,8 +85,11 @@ cdef class Residuals:
 
     cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil:
         """ρ of a lane with this residual; 0 while all residuals are 0."""
+        cdef double square = residual * residual
+        if self.squares[lane] > 0.0:         # one row must not make all others count nothing
+            square = fmin(square, MONSTROUS * MONSTROUS * self.squares[lane] / self.weight[0])
         self.new_weight = self.forgetting * self.weight[0] + weight
-        self.new_squares[lane] = self.forgetting * self.squares[lane] + weight * residual * residual
+        self.new_squares[lane] = self.forgetting * self.squares[lane] + weight * square
         return sqrt(self.new_squares[lane] / self.new_weight)
 
     cdef void commit(self) noexcept nogil:
