@@ -177,7 +177,7 @@ cdef class Newton(Full):
             if self.penalised and self.entered > 0:
                 self.penalise(l)
             if self.setting.kept[l] < 1.0:
-                self.forget(l)
+                self.forget_in(l)
         return 0
 
     cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
@@ -191,7 +191,7 @@ cdef class Newton(Full):
         growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
         self.members.pull(lane, i, growth, self.clock.C)
 
-    cdef void forget(self, Py_ssize_t lane) noexcept nogil:
+    cdef void forget_in(self, Py_ssize_t lane) noexcept nogil:
         """G ← λG + (1 − λ)G_0, the prior in turns where the lane keeps a matrix."""
         cdef Py_ssize_t j, k
         cdef Py_ssize_t many = self.entered + self.setting.intercept

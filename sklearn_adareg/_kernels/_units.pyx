@@ -5,7 +5,7 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport INFINITY, copysign, fabs, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmin, log, sqrt
 
 from ._loops cimport dot
 
