@@ -3,6 +3,8 @@
 structure, block k of lane l being their lane k·L + l. Families form a chain, the largest blocks first; what concerns every block
 passes along it. Blocks of one coordinate, the intercept among them, are numbers: ``Scalars``.
 """
+from libc.math cimport fmax
+
 from ._block_point cimport BlockPoint
 from ._domains cimport Domain
 from ._metric cimport NOT_DEFINITE
@@ -53,15 +55,18 @@ cdef class Family:
 
     cdef void learn(self, BlockPoint own) noexcept nogil:
         """Gradients, steps and commit of the blocks touched, in a plain round of mirror descent that cannot fail."""
-        cdef Py_ssize_t b, k, l
-        for k in range(own.blocks.n_touched[self.number]):
-            own.find_gradients(own.blocks.touched[self.first + k])
+        cdef Py_ssize_t end, k, l, start
+        k = 0
+        while k < own.blocks.n_touched[self.number]:
+            k = own.blocks.stretch(self.number, k, &start, &end)
+            own.find_gradients(start, end)
         self.precondition(own)
-        for k in range(own.blocks.n_touched[self.number]):
-            b = own.blocks.touched[self.first + k]
+        k = 0
+        while k < own.blocks.n_touched[self.number]:
+            k = own.blocks.stretch(self.number, k, &start, &end)
             for l in range(own.setting.L):
-                own.step_to_goal(l, b)
-                own.write(l, own.blocks.start[b], self.n)
+                own.step_to_goal(l, start, end)
+                own.write(l, start, end - start)
         self.commit(own)
 
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
@@ -241,7 +246,8 @@ cdef class Scalars(Family):
             for l in range(L):
                 e = (b - self.first) * L + l
                 self.h[e] = self.new_h[k * L + l]
-                own.move[l, p] = own.setting.eta[l] * self.h[e] * own.sums[l, p]
+                g = own.sums[l, p] if own.setting.dual else own.g[l, p]
+                own.move[l, p] = own.setting.eta[l] * self.h[e] * g
         return 0
 
     cdef void commit(self, BlockPoint own) noexcept nogil:
@@ -268,7 +274,7 @@ cdef class Scalars(Family):
 
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]
-        G[0] = G[0] / growth / growth + own.setting.epsilon * (1.0 - 1.0 / (growth * growth))
+        G[0] = G[0] / growth / growth + own.setting.epsilon * fmax(0.0, 1.0 - 1.0 / (growth * growth))
 
     cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
