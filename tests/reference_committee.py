@@ -26,13 +26,13 @@ class Regression:
 class Committee:
     """Steady members by their averages, all by their iterates, and a choice between the two sides."""
 
-    def __init__(self, loss, steady, members, K, stacked):
-        self.loss, self.steady, self.K, self.stacked = loss, steady, K, stacked
-        self.steady_stacked = stacked and K == 1
+    def __init__(self, loss, steady, members, K):
+        self.loss, self.steady, self.K = loss, steady, K
+        self.steady_stacked = K == 1
         self.recent = len(steady) < members
         self.steady_losses = np.zeros(len(steady) + self.steady_stacked)
         self.discounted = np.zeros((len(DISCOUNTS), members))
-        self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + stacked), np.zeros(2)
+        self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + 1), np.zeros(2)
         self.of_steady, self.of_all = Regression(len(steady)), Regression(members)
         self.total = self.weight = 0.0
 
@@ -44,7 +44,7 @@ class Committee:
         q = exponential_weights(self.recent_losses)
         recent = sum(
             q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS))
-        ) + (q[-1] * self.of_all.v if self.stacked else 0.0)
+        ) + q[-1] * self.of_all.v
         return steady, recent
 
     def combine(self, averages, iterates):
@@ -94,8 +94,7 @@ class Committee:
             candidates.append(self.of_steady.v @ f_steady)
         first, second = steady @ f_steady, recent @ iterates
         ways = [exponential_weights(losses) @ iterates for losses in self.discounted]
-        if self.stacked:
-            ways.append(self.of_all.v @ iterates)
+        ways.append(self.of_all.v @ iterates)
         self.steady_losses = fade * self.steady_losses + [counted(m) for m in candidates]
         if self.steady_stacked:
             self.learn(self.of_steady, f_steady, y, omega, own, fade, 0.0)
@@ -104,8 +103,7 @@ class Committee:
         losses = np.array([counted(m) for m in iterates])
         self.discounted = np.array(DISCOUNTS)[:, None] * self.discounted + losses
         self.recent_losses = 0.998 * self.recent_losses + [counted(m) for m in ways]
-        if self.stacked:
-            self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
+        self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
         self.sides = 0.998 * self.sides + [counted(first), counted(second)]
 
     def learn(self, regression, f, y, omega, own, fade, returned):

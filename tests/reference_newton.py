@@ -138,6 +138,14 @@ class Columns:
         self.ridge[i] = square
 
 
+def confined(c, domain, radius):
+    """A combination that a regression led out of the domain: balls scale it, intervals clip it."""
+    if domain in ("l1", "l2"):
+        return c / max(np.linalg.norm(c, 1 if domain == "l1" else 2) / radius, 1.0)
+    low = {"box": -(radius or 0), "nonnegative": 0.0}.get(domain, -np.inf)
+    return np.clip(c, low, radius if domain == "box" else np.inf)
+
+
 def newton(
     Z,
     y,
@@ -171,7 +179,7 @@ def newton(
     committee = None
     if len(members) > 1:
         steady = [r for r, (kept, *_) in enumerate(members) if kept == 1]
-        committee = Committee(loss, steady, len(members), K, stacked=domain is None)
+        committee = Committee(loss, steady, len(members), K)
     columns = Columns(d, centring=fit_intercept)
     forgets = any(kept < 1 for kept, *_ in members)
     t, C, total = 0, 0.0, 0.0
@@ -224,4 +232,7 @@ def newton(
     weights = averages[0] if committee is None else committee.combine(averages, iterates)
     if fit_intercept:
         weights[:, d] += own.offset - weights[:, :d] @ columns.centre
+    if committee is not None:
+        for w in weights:
+            w[:d] = confined(w[:d], domain, radius)
     return weights, total / omega.sum()

@@ -12,9 +12,9 @@ features. Every weight below is known before the row is learnt from, so each los
 - The two sides are combined once more, by losses of the last 500 rows or so, with a head start for the steady one: rows in random
   order are left to it.
 
-A combination of linear models is a linear model: the published weights are the same combination. Under a domain the regressions are
-left out, and the combination is convex. A regression loss is divided by its running mean first, so that the unit of the targets does
-not matter, and no row counts more than CAP, so that none silences a member for good.
+A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
+regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not matter, and
+no row counts more than CAP, so that none silences a member for good.
 """
 from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.string cimport memcpy
@@ -40,13 +40,13 @@ cdef enum:
 cdef double[DISCOUNTS] DISCOUNT = [0.95, 0.99, 0.999, 1.0]
 
 
-def _layout(Setting setting, stacked):
+def _layout(Setting setting):
     """Where the numbers of a group are, and how many they are."""
     R = setting.R
     S = sum(setting.kept_by(r) == 1.0 for r in range(R))
-    sizes = {"steady_losses": S + stacked if S else 0, "steady_v": S, "steady_S": S * S}
+    sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S}
     if R > S:
-        sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + stacked, "recent_v": R, "recent_S": R * R,
+        sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + 1, "recent_v": R, "recent_S": R * R,
                   "side_losses": 2}
     starts, size = {}, 0
     for name, count in sizes.items():
@@ -62,7 +62,7 @@ cdef class Committee(Method):
         arrays = super().allocate(structure, setting, sparse)
         arrays.update(cls.allocate_units(setting, setting.K, "committee_"))
         groups = 1 if setting.joint else setting.K
-        S, starts, size = _layout(setting, True)
+        S, starts, size = _layout(setting)
         arrays["committee"], arrays["committee_mean"] = np.zeros((groups, size)), np.zeros(setting.K + 1)
         for name in ("steady_v", "recent_v"):
             if name in starts and (S or name == "recent_v"):
@@ -72,8 +72,7 @@ cdef class Committee(Method):
     def __init__(self, Structure structure):
         super().__init__(structure)
         setting, K, R = self.setting, self.setting.K, self.setting.R
-        self.stacked = structure.unconstrained
-        self.S, starts, self.size = _layout(setting, True)
+        self.S, starts, self.size = _layout(setting)
         self.R = R
         for name in ("steady_losses", "steady_v", "steady_S", "discounted", "recent_losses", "recent_v", "recent_S", "side_losses"):
             starts.setdefault(name, 0)
@@ -82,7 +81,7 @@ cdef class Committee(Method):
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
-        self.steady_stacked = self.stacked and self.members_of_group == 1
+        self.steady_stacked = self.members_of_group == 1
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
         self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
@@ -195,7 +194,7 @@ cdef class Committee(Method):
                 sides[0], sides[1] = 0.0, 1.0
             for j in range(DISCOUNTS):
                 exponential_weights(numbers + self.discounted + j * R, &self.discounted_shares[j, 0], R)
-            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + self.stacked)
+            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + 1)
         if S > 0:
             exponential_weights(numbers + self.steady_losses, steady, S + self.steady_stacked)
             for r in range(S):
@@ -206,7 +205,7 @@ cdef class Committee(Method):
         for r in range(R):
             out[S + r] = 0.0
             if R > S:
-                side = recent[DISCOUNTS] * numbers[self.recent_v + r] if self.stacked else 0.0
+                side = recent[DISCOUNTS] * numbers[self.recent_v + r]
                 for j in range(DISCOUNTS):
                     side += recent[j] * self.discounted_shares[j, r]
                 out[S + r] = sides[1] * side
@@ -239,7 +238,7 @@ cdef class Committee(Method):
                         candidate += self.discounted_shares[j, r] * self.f_recent[k, r]
                     self.candidates[4 + j, k] = candidate
                     total += recent[j] * candidate
-                self.candidates[3, k] = total + (recent[DISCOUNTS] * self.candidates[2, k] if self.stacked else 0.0)
+                self.candidates[3, k] = total + (recent[DISCOUNTS] * self.candidates[2, k])
             self.M[k] = 0.0
             for a in range(S):
                 self.M[k] += self.coefficients[k, a] * self.f_steady[k, a]
@@ -284,11 +283,10 @@ cdef class Committee(Method):
             loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
-        for j in range(DISCOUNTS + self.stacked):
+        for j in range(DISCOUNTS + 1):
             loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
-        if self.stacked:
-            self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
+        self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
         for j in range(2):
             loss = self.loss_of(group, &self.candidates[1 + 2 * j, group], target) if S > 0 else 0.0
             new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)

