@@ -32,6 +32,7 @@ class Member(NamedTuple):
 STEADY = (Member(1.0, 0.5, True), Member(1.0, 8.0, True))
 STEADY_JOINT = (Member(1.0, 0.5, True), Member(1.0, 2.0, False))
 FORGETTING = (Member(0.998, 0.25, True), Member(0.97, 0.5, False), Member(0.9, 0.5, False))
+NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 
 
@@ -83,7 +84,10 @@ def choose_method(params, potential, structure):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "committee" if params["epsilon"] == "auto" else "newton"
-        if structure.stack and potential.rates and params["domain"] is None and not params["alpha"]:
+        plain = params["domain"] is None and not params["alpha"]
+        if structure.newton_stack and potential.newton and plain:
+            return "newton_stack"
+        if structure.stack and potential.rates and plain:
             return "stack"
     return "algorithm1"
 
@@ -181,6 +185,7 @@ def _steps(params, potential, structure, method, members):
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "newton": NEWTON,
         "committee": {**NEWTON, "epsilon": tuple(member.epsilon for member in members)},
+        "newton_stack": NEWTON_STACK,
         "stack": {**STACK, "eta": tuple(potential.rates)},
     }[method]
     steps = {name: auto[name] if isinstance(params[name], str) else params[name] for name in auto}

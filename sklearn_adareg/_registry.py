@@ -23,6 +23,7 @@ from ._kernels import (
     _paired,
     _potentials,
     _simplex,
+    _sketch_newton,
     _sketch_ons,
     _sketch_spectral,
     _spectral,
@@ -211,6 +212,8 @@ def _block_kernel(recipe):
 
 
 def _sketch_kernel(recipe):
+    if METHODS[recipe.method].newton_members:
+        return _sketch_newton.SketchNewton
     inverse = potential(recipe.potential).inverse
     return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
 
@@ -272,6 +275,7 @@ STRUCTURES = {
     "sketch": Structure(
         _sketch_kernel,
         has_rank=True,
+        newton_stack=True,
         auto_potential="ons",
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
@@ -316,6 +320,7 @@ METHODS = {
     "committee": Method(
         _committee.Committee, newton=True, forgets=True, several="epsilon", prefix="committee_"
     ),
+    "newton_stack": Method(_stack.Stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many

@@ -359,6 +359,9 @@ class StackLane:
             mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
         )
 
+    def change_units(self, growth):
+        self.memory.G = carried(self.memory.G, growth, self.epsilon)
+
     def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
         """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
 
@@ -417,8 +420,11 @@ def stacked(
     fit_intercept=True,
     sample_weight=None,
     n_classes=None,
+    make_lanes=None,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
 
     "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
     steps wherever the loss has a curvature. Units grow by at most a fifth a row.
@@ -437,7 +443,11 @@ def stacked(
         psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
         return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted, lam))
 
-    lanes = [[lane(eta) for eta in rates] for _ in range(K)]
+    def residuals():
+        return Residuals(loss, shifted, lam)
+
+    members = make_lanes or (lambda D, residuals: [lane(eta) for eta in rates])
+    lanes = [members(D, residuals) for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
     scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
@@ -483,13 +493,14 @@ def stacked(
         for k, vector in enumerate(lanes):
             for r, lane in enumerate(vector):
                 lane.predicting.append(lane.x)
-                lane.memory.G = carried(lane.memory.G, growth, epsilon)
+                lane.change_units(growth)
                 lane.implicit = paired
                 exact = paired and loss == "log_loss" and not n_classes
                 implicit = partial(far_slope, y[row]) if exact else None
-                lane.step(
-                    z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
-                )
+                if np.any(slopes) or make_lanes is None:  # else no row enters a matrix
+                    lane.step(
+                        z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
+                    )
     weights = []
     for vector in lanes:
         candidates = [lane.x for lane in vector]
