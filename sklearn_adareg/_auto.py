@@ -20,6 +20,7 @@ PASSES_OF_COMMITTEE = 2  # of which the first takes twice the time
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 
+
 class Member(NamedTuple):
     """A Newton learner of a committee."""
 

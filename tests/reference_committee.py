@@ -42,9 +42,10 @@ class Committee:
         n = len(self.steady)
         steady = p[:n] + (p[n] * self.of_steady.v if self.steady_stacked else 0.0)
         q = exponential_weights(self.recent_losses)
-        recent = sum(
-            q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS))
-        ) + q[-1] * self.of_all.v
+        recent = (
+            sum(q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS)))
+            + q[-1] * self.of_all.v
+        )
         return steady, recent
 
     def combine(self, averages, iterates):
@@ -52,7 +53,7 @@ class Committee:
         first = np.tensordot(steady, averages[self.steady], 1)
         if not self.recent:
             return first
-        p = exponential_weights(self.sides + [0.0, 2.0])
+        p = exponential_weights(self.sides + np.array([0.0, 2.0]))
         return p[0] * first + p[1] * np.tensordot(recent, iterates, 1)
 
     margins = combine
