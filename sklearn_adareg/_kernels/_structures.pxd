@@ -28,6 +28,7 @@ cdef class Structure:
     cdef bint logistic               # the loss is log(1 + exp(−ym)) in each lane
     cdef const double* curvatures    # per lane: ℓ'' of the round under way, or NULL: steps are explicit
     cdef double* average_margins     # per lane: where ``predict`` leaves the margins of the averages, or NULL
+    cdef double* iterate_margins     # per lane: those of the iterates that would be published, before units change; or NULL
     cdef readonly bint tells         # what ``predict`` gives are the margins of the weights that would be published
     cdef bint watched                # somebody asks for those of the units from before the row
     cdef bint changed                # they differ, and are in the next two
