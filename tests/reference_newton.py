@@ -4,8 +4,8 @@ Values of a column are kept, so that centre and ridge are worked out from their 
 """
 
 import numpy as np
-from reference import project
-from reference_auto import DEGREES, STEEP, Residuals, softmax_of
+from reference import LOSSES, project
+from reference_auto import DEGREES, PARAMETERS, STEEP, Residuals, softmax_of
 from reference_committee import Committee
 
 RIDGE_OF_INTERCEPT = 0.1
@@ -138,6 +138,13 @@ class Columns:
         self.ridge[i] = square
 
 
+def loss_in_units(loss, margin, y, own):
+    """The loss at a margin, whose parameters are in the unit of the residuals."""
+    if not own.degree:
+        return LOSSES[loss](margin, y, PARAMETERS)[0]
+    return LOSSES[loss]((margin - y) / own.rho, 0.0, PARAMETERS)[0] * own.rho**own.degree
+
+
 def confined(c, domain, radius):
     """A combination that a regression led out of the domain: balls scale it, intervals clip it."""
     if domain in ("l1", "l2"):
@@ -160,12 +167,14 @@ def newton(
     alpha=0.0,
     domain=None,
     radius=None,
+    as_published=False,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
     Members are (λ, ε, whether they keep the matrix). Several make a committee, and the loss is that of
     what it would publish. The L2 penalty is a pseudo-row along one coordinate a round, of as many times
-    its weight as there are; what a step leads to is projected in the norm of P⁻¹.
+    its weight as there are; what a step leads to is projected in the norm of P⁻¹. ``as_published``: the
+    loss of a row is that of the model before it, which does not know the row's part in the offset.
     """
     Z = np.asarray(Z, dtype=float)
     d = Z.shape[1]
@@ -186,6 +195,7 @@ def newton(
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         C += t**gamma
+        offset = own.offset
         for each in (own, *residuals):
             each.meet(y[row])
         zc = columns.centred(Z[row], lanes)
@@ -210,6 +220,8 @@ def newton(
                 value = -np.log(softmax_of(combined)[int(y[row])])
             else:
                 value, *_ = own.suffer(combined[0], y[row], w)
+                if own.offset != offset and as_published:  # which the model did not know before
+                    value = loss_in_units(loss, combined[0] + offset, y[row], own)
             committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
         for lane, of, slope, curvature in zip(lanes, residuals, slopes, curvatures, strict=True):

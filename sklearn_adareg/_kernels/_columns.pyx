@@ -4,8 +4,8 @@
 A feature that is not zero in more than half of the rows is measured from about its mean. The center is renewed when the mean is more
 than a third of a standard deviation away from it, which happens O(log t) times while the feature does not drift.
 
-A value farther from the center than FARTHEST_OF_MEANS times the mean distance is shortened before anything is learnt from its row: one
-monstrous value must not decide about all later ones. The limit grows sixteenfold with each of them, so that a change of unit is
+A value farther from the center than FARTHEST_OF_MEANS times the mean distance is shortened before anything is learnt from its row:
+one monstrous value must not decide about all later ones. The limit grows sixteenfold with each of them, so that a change of unit is
 believed within a few rows, and falls back slowly.
 """
 from libc.math cimport fabs, fmax, fmin, sqrt

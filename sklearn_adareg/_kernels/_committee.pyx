@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""A committee: members that differ in memory, prior and structure read each row together, and their progressive losses say who is right.
+"""A committee: members that differ in memory, prior and structure read each row together, and their losses say who is right.
 
 Members are lanes of one structure, lane r·K + k is member r of weight vector k, so they share the row and the statistics of its
 features. Every weight below is known before the row is learnt from, so each loss is honest.
@@ -13,8 +13,8 @@ features. Every weight below is known before the row is learnt from, so each los
   order are left to it.
 
 A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
-regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not matter, and
-no row counts more than CAP, so that none silences a member for good.
+regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not
+matter, and no row counts more than CAP, so that none silences a member for good.
 """
 from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.string cimport memcpy

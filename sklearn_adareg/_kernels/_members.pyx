@@ -4,8 +4,8 @@
 The first lanes keep G⁻¹, in O(D²) a row; the others only the diagonal of G, in O(D), which is enough for members of short memory: few
 rows cannot tell a whole matrix.
 
-A lane with λ < 1 forgets: after each round G ← λG + (1 − λ)G_0, G_0 the ridges of its features. What is taken must come back in every
-direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior comes back
+A lane with λ < 1 forgets: after each round G ← λG + (1 − λ)G_0, G_0 the ridges of its features. What is taken must come back in
+every direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior comes back
 along one of the n coordinates at a time, n(1 − λ) times as much, in turn; several in a round where n(1 − λ) > 1.
 """
 from libc.math cimport fabs, sqrt
@@ -93,7 +93,7 @@ cdef class Members:
                 self.diagonal[l - self.whole, i] = ridge
 
     cdef void raise_ridge(self, Py_ssize_t i, double growth, bint jumps) noexcept nogil:
-        """Ridges grow by ε times ``growth``, a pseudo-row (e_i, 0): x ← x − growth x_i P e_i / (1 + growth P_ii), and so the average."""
+        """Ridges grow by ε times ``growth``, a pseudo-row (e_i, 0): x ← x − growth x_i P e_i / (1 + growth P_ii); so the average."""
         cdef Py_ssize_t l
         cdef double ridge, kept
         cdef double* G

@@ -3,8 +3,8 @@
 
     S ← fade S + returned I + h f fᵀ,    v ← v − (S + prior I)⁻¹ ℓ'(v·f) f,    h = max(ℓ'', ℓ'²).
 
-``begin``, then ``add`` or ``add_softmax``, then ``step``. Nothing is changed but what the caller gives room for, so that a round can be
-given up in between.
+``begin``, then ``add`` or ``add_softmax``, then ``step``. Nothing is changed but what the caller gives room for, so that a round can
+be given up in between.
 """
 from libc.math cimport fmax, isfinite
 
