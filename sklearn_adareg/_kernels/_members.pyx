@@ -5,8 +5,8 @@ The first lanes keep G⁻¹, in O(D²) a row; the others only the diagonal of G,
 rows cannot tell a whole matrix.
 
 A lane with λ < 1 forgets: after each round G ← λG + (1 − λ)G_0, G_0 the ridges of its features. What is taken must come back in
-every direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior comes back
-along one of the n coordinates at a time, n(1 − λ) times as much, in turn; several in a round where n(1 − λ) > 1.
+every direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior
+comes back along one of the n coordinates at a time, n(1 − λ) times as much, in turn; several in a round where n(1 − λ) > 1.
 """
 from libc.math cimport fabs, sqrt
 from libc.string cimport memset

@@ -8,7 +8,9 @@ w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded, and the step 
 
 It does not depend on the units of the features (``_columns``): the ridge of feature i is ε times its root mean square times its
 largest value, which is kept up with by pseudo-rows along e_i; a feature that is mostly not zero is measured from its mean, as if the
-intercept had been moved there. O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows; O(D) for lanes that keep the diagonal.
+intercept had been moved there.
+
+O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows; O(D) for lanes that keep the diagonal.
 
 What a lane would publish is predicted in the units that it has been published in. Then the row's own features change units, since a
 feature that jumps must shrink its weight before it is learnt from. They look at the features only, so the loss stays progressive.

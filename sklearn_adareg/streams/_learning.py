@@ -81,8 +81,9 @@ class Learner:
         return _two_dimensional(ask(X))
 
     def _row_by_row(self, X, y, further):
-        method = "predict_proba" if self._gives_probabilities() else "predict"
-        return _two_dimensional(self.final.partial_fit_predict(X, y, method=method, **further))
+        if self._gives_probabilities():
+            further = {**further, "method": "predict_proba"}
+        return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
 
     def _further(self, weight, classes):
         """Arguments beside X and y, those that are given and that the estimator takes."""
