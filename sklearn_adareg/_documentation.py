@@ -152,7 +152,7 @@ progressive_curve_ : dict of ndarrays
     of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
-    ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive
+    ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with several priors and memories, combined by their progressive
     losses) ``"stack"`` (several step sizes combined) or
     ``"newton_stack"`` (Newton steps on two sketches, combined).
 potential_, structure_, eta_, epsilon_, half_life_, average_ : object
