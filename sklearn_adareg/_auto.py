@@ -65,7 +65,7 @@ def choose_method(params, potential, structure, joint):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "newton" if joint or params["epsilon"] != "auto" else "committee"
-        if structure.stack and potential.rates and params["domain"] is None and not params["alpha"]:
+        if structure.stack and potential.rates:
             return "stack"
     return "algorithm1"
 

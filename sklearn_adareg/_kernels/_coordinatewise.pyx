@@ -5,7 +5,7 @@
 (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
 piece can fail, and on copies that are written back by ``update`` where one can.
 """
-from libc.math cimport fmax, sqrt
+from libc.math cimport INFINITY, fmax, sqrt
 
 from ._cells cimport Cells
 from ._domains cimport Domain
@@ -26,6 +26,7 @@ cdef double LARGEST_WEIGHT = 1e300
 cdef double LARGEST_TO_PROJECT = 1e100
 cdef double LARGEST_STEP = 1e120
 cdef double SMALLEST_SQUARE = 1e-300
+cdef double CANCELLED = 1e6
 
 
 cdef inline double within(double value, double low, double high) noexcept nogil:
@@ -86,7 +87,7 @@ cdef class Coordinatewise(Structure):
         self.cells = Cells(arrays)
         self.last = arrays.get("last")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
-        self.es, self.lengths = np.empty(setting.L), np.empty(setting.L)
+        self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
@@ -95,6 +96,8 @@ cdef class Coordinatewise(Structure):
     def prepare(self, Py_ssize_t widest):
         super().prepare(widest)
         self.cells.make_room(widest)
+        if self.projects_whole and (self.raw is None or self.raw.shape[0] < 2 * widest):
+            self.raw = np.empty(2 * widest)
 
     def field(self, name):
         """A view of one number of every coordinate, (L, D)."""
@@ -269,17 +272,21 @@ cdef class Coordinatewise(Structure):
 
     cdef void descend(self, Row* row) noexcept nogil:
         """The plain mirror descent step: no penalty, no domain."""
-        cdef Py_ssize_t j, l
-        cdef Py_ssize_t L = self.setting.L
         self.lane_slopes()
         if self.curvatures != NULL:
-            for l in range(L):
-                self.lengths[l] = 0.0
-            for j in range(row.n):
-                for l in range(L):
-                    self.lengths[l] += row.z[j] * row.z[j] * self.cells.hb[j * L + l]
+            self.measure_steps(row)
             self.shorten()
         plain_step(row.z, &self.es[0], self.cells.hb, self.cells.xb, self.cells.ub, self.clock.C, row.n, self.setting.L)
+
+    cdef void measure_steps(self, Row* row) noexcept nogil:
+        """How far a step of unit slope, without the lane's rate, takes each margin."""
+        cdef Py_ssize_t j, l
+        cdef Py_ssize_t L = self.setting.L
+        for l in range(L):
+            self.lengths[l] = 0.0
+        for j in range(row.n):
+            for l in range(L):
+                self.lengths[l] += row.z[j] * row.z[j] * self.cells.hb[j * L + l]
 
     cdef void shorten(self) noexcept nogil:
         """An implicit step: the slope at the far end, to first order, where a unit slope takes a lane ``lengths`` far."""
@@ -309,11 +316,19 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t L = self.setting.L
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
-        cdef double h, goal, gap, rounds = self.clock.t
+        cdef double h, goal, gap, rate, rounds = self.clock.t
         cdef double unit = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
+        if self.curvatures != NULL:                     # implicit steps; the penalty is charged with the whole rate
+            self.lane_slopes()
+            self.measure_steps(row)
+            self.shorten()
         for l in range(L):
-            self.es[l] = self.lane_rate(l)
+            self.pull[l] = self.slopes[l]
+            rate = self.lane_rate(l)
+            if self.curvatures != NULL and rate > 0.0:
+                self.pull[l] = self.es[l] / rate
+            self.es[l] = rate
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
             if self.scale is not None:
@@ -330,7 +345,7 @@ cdef class Coordinatewise(Structure):
                     theta[e] += row.z[j] * self.slopes[l]
                     goal = (self.setting.start * unit if j < free_from else 0.0) - h * theta[e]
                 else:
-                    goal = self.cells.xb[e] - h * (row.z[j] * self.slopes[l])
+                    goal = self.cells.xb[e] - h * (row.z[j] * self.pull[l])
                 if j < free_from:                       # penalty and domain are about raw weights
                     goal = within(goal / unit, -LARGEST_WEIGHT, LARGEST_WEIGHT)
                     if self.penalised:
@@ -348,14 +363,13 @@ cdef class Coordinatewise(Structure):
     cdef void move(self, Row* row) noexcept nogil:
         """Move there, the average's accumulator and the domain's gauge along."""
         cdef Py_ssize_t L = self.setting.L
-        cdef Py_ssize_t coefs = row.n - self.setting.intercept
         cdef Py_ssize_t e, l
         cdef double* x = self.cells.xb
         cdef double* u = self.cells.ub
         cdef const double* goal = self.cells.nb
         if self.projects_whole:
             for l in range(L):
-                self.gauge[l] += self.domain.gauge(goal + l, coefs, L) - self.domain.gauge(x + l, coefs, L)
+                self.track_gauge(row, l)
         if u != NULL:
             for e in range(row.n * L):
                 u[e] += self.clock.C * (goal[e] - x[e])
@@ -363,11 +377,29 @@ cdef class Coordinatewise(Structure):
             x[e] = goal[e]
         self.cells.scatter_all(row)
 
+    cdef void track_gauge(self, Row* row, Py_ssize_t lane) noexcept nogil:
+        """The domain's gauge of a lane's raw weights, from those that move."""
+        cdef Py_ssize_t i, j
+        cdef Py_ssize_t coefs = row.n - self.setting.intercept
+        cdef double before = 1.0, unit = 1.0
+        cdef double* goal = &self.raw[0]
+        cdef double* x = &self.raw[row.n]
+        for j in range(coefs):
+            if self.scale is not None:
+                i = row.index[j] if row.index != NULL else j
+                before, unit = self.scale.unit(i), self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
+            goal[j] = within(self.cells.nb[j * self.setting.L + lane] / unit, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
+            x[j] = within(self.cells.xb[j * self.setting.L + lane] / before, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
+        before, unit = self.domain.gauge(x, coefs, 1), self.domain.gauge(goal, coefs, 1)
+        self.gauge[lane] += unit - before
+        if before > CANCELLED * self.gauge[lane]:        # too few digits are left: ``settle`` adds up anew
+            self.gauge[lane] = INFINITY
+
     cdef void confine(self, Row* row) noexcept nogil:
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            if self.moves_all or self.setting.scaled or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
+            if self.moves_all or (self.setting.scaled and self.setting.dual) or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
                 self.settle(row, l)
 
     cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil:

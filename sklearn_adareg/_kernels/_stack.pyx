@@ -6,13 +6,14 @@ row was learnt from, so they are honest features. The prediction is M = v·f; af
 
     S ← S·(t/(t+1))² + h f fᵀ,    v ← v − (S + λI)⁻¹ ℓ'(M) f,    h = max(ℓ''(M), ℓ'(M)²),
 
-with v_1 = the average of the slowest. A combination of linear models is a linear model: the published weights are the same
+with v_1 = the average of the slowest; a penalty on the combined weights joins both lines (``_combined_penalty``). A combination of linear models is a linear model: the published weights are the same
 combination. Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside
 the lanes, whose loops it shares: the numbers of the step sizes lie side by side.
 """
 from libc.math cimport fmax
 from libc.string cimport memcpy
 
+from ._combined_penalty cimport CombinedPenalty
 from ._loops cimport fade_in, small_solve
 from ._losses cimport Loss
 from ._methods cimport Method
@@ -36,6 +37,7 @@ cdef class Stack(Method):
         arrays["stack_v"], arrays["stack_S"] = np.zeros((stacks, width)), np.zeros((stacks, width, width))
         arrays["stack_v"][:, 0] = 1.0
         arrays.update(cls.allocate_units(setting, setting.K, "stack_"))
+        arrays.update(CombinedPenalty.allocate(setting, stacks, width))
         return arrays
 
     def __init__(self, Structure structure):
@@ -48,6 +50,7 @@ cdef class Stack(Method):
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
         self.combined = self.objective_of(K, "stack_")
+        self.penalty = CombinedPenalty(structure, arrays) if structure.penalised else None
         self.in_units = True                 # v has to be committed too
         self.average_margins = np.zeros(self.setting.L)
         if self.setting.averaging:
@@ -135,6 +138,9 @@ cdef class Stack(Method):
                 self.gradient[a] = self.M_slopes[which] * self.f[which, a]
         for a in range(width):
             self.gradient[a] *= weight
+        if self.penalty is not None:
+            self.penalty.add(which, &self.v[which, 0], self.combined.loss_units[which] * self.combined.step_units[which],
+                             &self.gradient[0], &self.new_S[which, 0, 0])
         small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
         for a in range(width):
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
@@ -151,3 +157,5 @@ cdef class Stack(Method):
         if self.first_sight:
             memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
             memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
+            if self.penalty is not None:
+                self.penalty.commit(row, self.v)
