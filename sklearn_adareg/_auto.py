@@ -55,6 +55,11 @@ def resolve_names(params, d):
     return potential, structure
 
 
+def resolve_half_life(half_life):
+    """Rounds, or None: "auto" is None wherever one step size, or one of the older methods, is used."""
+    return None if half_life is None or half_life == "auto" else float(half_life)
+
+
 def choose_method(params, potential, structure, joint):
     """The method by which "auto" learns the step size where the pieces have one, else "algorithm1".
 
@@ -111,6 +116,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         **shape._asdict(),
         intercept=intercept,
         sparse=is_sparse,
+        half_life=resolve_half_life(params["half_life"]),
         refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,
         start=_registry.DOMAINS[params["domain"]].start(params["radius"], d),
         scaled=online
@@ -124,6 +130,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     )
     if "theory" in (params["eta"], params["epsilon"]):
         recipe = replace(recipe, **_theory.theory_steps(recipe, params, X, theory_bounds))
+    _rules.check_forgetting(recipe)
     _rules.check_memory(recipe)
     return recipe
 

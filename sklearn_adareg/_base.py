@@ -39,6 +39,7 @@ from ._weights import (
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
+    "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
 FEATURES = ("n_features_in_", "feature_names_in_")
 

@@ -106,6 +106,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         p=2.0,
         eta="auto",
         epsilon="auto",
+        half_life="auto",
         refresh=0.5,
         scaling="online",
         domain=None,
@@ -135,6 +136,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
+        self.half_life = half_life
         self.refresh = refresh
         self.scaling = scaling
         self.domain = domain

@@ -22,7 +22,16 @@ NUMBER_OR_AUTO = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}
 CONSTRAINTS = {
     **{
         name: _rules.COMMON_CONSTRAINTS[name]
-        for name in ("potential", "structure", "p", "refresh", "domain", "radius", "update")
+        for name in (
+            "potential",
+            "structure",
+            "p",
+            "half_life",
+            "refresh",
+            "domain",
+            "radius",
+            "update",
+        )
     },
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
     "dimension": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
@@ -81,6 +90,9 @@ class AdaReg:
         or a list of groups of indices or slices.
     p : float, default=2.0
         The exponent of the potential ``"pnorm"``.
+    half_life : float, "auto" or None, default="auto"
+        Rounds after which a gradient counts half, as in the estimators; ``"auto"`` and None never forget, which is the paper's
+        algorithm.
     refresh : float, default=0.5
         How much G may grow before a full structure is decomposed anew, as in the estimators.
     domain : str or None, default=None
@@ -141,6 +153,7 @@ class AdaReg:
         epsilon="auto",
         blocks=None,
         p=2.0,
+        half_life="auto",
         refresh=0.5,
         domain=None,
         radius=None,

@@ -62,6 +62,11 @@ COMMON = {
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter. Where ``eta="auto"`` takes
     Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side, and the progressive losses decide between them.""",
+    "half_life": """half_life : float, "auto" or None, default="auto"
+    Number of rows, 1 or more, after which what was learnt counts half: with :math:`\\lambda = 2^{-1/h}`,
+    :math:`G_t = \\lambda G_{t-1} + (1-\\lambda)\\epsilon I + g_t g_t^\\top`, and averages, sums of gradients and units forget
+    likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
+    never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
     "refresh": """refresh : float, default=0.5
     :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
     block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
@@ -140,7 +145,7 @@ method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive
     losses) or ``"stack"`` (several step sizes combined).
-potential_, structure_, eta_, epsilon_, average_ : object
+potential_, structure_, eta_, epsilon_, half_life_, average_ : object
     The values in use, after "auto" and "theory" were resolved."""
 
 

@@ -89,6 +89,11 @@ class FittedLinearModel:
         return self._fitted_state().recipe.epsilon
 
     @property
+    def half_life_(self):
+        """The half-life in use, in rounds; None where nothing is forgotten."""
+        return self._fitted_state().recipe.half_life
+
+    @property
     def average_(self):
         """The average in use: True, False or the power of t."""
         return self._fitted_state().recipe.average

@@ -104,6 +104,7 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
+    forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
@@ -156,5 +157,6 @@ class Method:
 
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
+    forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

@@ -50,6 +50,7 @@ class Recipe:
     eta: object  # a number, or a tuple of them in a stack
     epsilon: object  # a number, or a tuple of them in a committee
     average: object
+    half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float
     start: float = 0.0  # each coefficient of x_1
     # units

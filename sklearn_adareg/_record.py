@@ -82,6 +82,11 @@ def record(estimator, X, y, sample_weight=None):
         raise ValueError(
             f"record needs alpha=0, since the regret bounds are about the loss alone and alpha is {estimator.alpha!r}; set alpha=0."
         )
+    if not (estimator.half_life is None or estimator.half_life == "auto"):
+        raise ValueError(
+            f"record needs half_life=None, since the regret bounds are proved for a G that only grows and half_life is "
+            f"{estimator.half_life!r}; set half_life=None."
+        )
     model = clone(estimator).set_params(verbose=0)
     state, X, targets, weights, order = model._first_state(X, y, sample_weight)
     if state.recipe.lanes > 1:

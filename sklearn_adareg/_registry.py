@@ -228,7 +228,7 @@ STRUCTURES = {
     ),
 }
 METHODS = {
-    "algorithm1": Method(_methods.Method),
+    "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_"),

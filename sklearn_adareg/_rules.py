@@ -45,6 +45,7 @@ COMMON_CONSTRAINTS = {
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
+    "half_life": [Interval(Real, 1, None, closed="left"), StrOptions({"auto"}), None],
     "refresh": [Interval(Real, 0, None, closed="left")],
     "scaling": [StrOptions({"online"}), None],
     "domain": [Registered(_registry.DOMAINS), None],
@@ -68,8 +69,8 @@ COMMON_CONSTRAINTS = {
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
 LASTING = (
-    "potential structure blocks loss p eta epsilon refresh scaling domain radius update alpha l1_ratio average "
-    "fit_intercept"
+    "potential structure blocks loss p eta epsilon half_life refresh scaling domain radius update alpha l1_ratio "
+    "average fit_intercept"
 ).split()
 
 
@@ -180,6 +181,23 @@ def check_width(d):
     if d > LARGEST_INDEX:
         raise ValueError(
             f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns."
+        )
+
+
+def check_forgetting(recipe):
+    """Refuse a half-life where the kernels have none."""
+    if recipe.half_life is None:
+        return
+    if not _registry.METHODS[recipe.method].forgets:
+        raise ValueError(
+            f"half_life={shown(recipe.half_life)} with eta='auto' is not supported for structure={recipe.structure!r}, whose method "
+            f"{recipe.method!r} has no half-life of its own; pass a number as eta, or leave half_life='auto'."
+        )
+    if not _registry.STRUCTURES[recipe.structure].forgets:
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.forgets)
+        raise ValueError(
+            f"half_life={shown(recipe.half_life)} with structure={recipe.structure!r} is not supported, since its matrices only "
+            f"grow; use structure {', '.join(others)}, or half_life=None."
         )
 
 

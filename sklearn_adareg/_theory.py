@@ -53,6 +53,11 @@ def theory_steps(recipe, params, X, bounds):
             f"{asked} needs a bounded domain, since the bound is proved from its diameter, and domain={recipe.domain!r} has "
             f"none; pass domain={first} (or {', '.join(others)}) and a radius, or a number."
         )
+    if recipe.half_life is not None:
+        raise ValueError(
+            f"{asked} needs half_life=None, since the bound is proved for a G that only grows; pass half_life=None, or a number as "
+            f"{' and '.join(n for n in ('eta', 'epsilon') if params[n] == 'theory')}."
+        )
     if params["scaling"] is not None:
         raise ValueError(
             f"{asked} needs scaling=None, since the bound is proved for features as they are; pass scaling=None, or a number."

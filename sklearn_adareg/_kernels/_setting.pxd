@@ -12,6 +12,8 @@ cdef class Setting:
     cdef readonly bint counted                # a log link, curvatures in units of their mean
     cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
     cdef readonly double epsilon, l2, l1, gamma, start, refresh
+    cdef readonly double forgetting           # λ = 2^(−1/h) per round; 1: nothing is forgotten
+    cdef readonly double forgotten            # 1 − λ
     cdef double[::1] eta                      # per lane
     cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
     cdef readonly object blocks               # the block of each coefficient, or None

@@ -25,6 +25,8 @@ class Setting:
     gamma: float
     start: float
     refresh: float
+    forgetting: float
+    forgotten: float
     blocks: Any
     def __init__(self, recipe: Any, lanes: int) -> None: ...
 class Clock:

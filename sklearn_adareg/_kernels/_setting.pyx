@@ -1,5 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """The numbers of a problem that do not change while it learns, and the clock that counts its rounds."""
+from libc.math cimport exp, expm1, log
+
 import numpy as np
 
 LARGEST_WHOLE_POWER = 64
@@ -20,6 +22,8 @@ cdef class Setting:
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
         self.degree, self.counted, self.weights_as_rows = recipe.degree, recipe.counted, recipe.weights_as_rows
         self.epsilon, self.refresh, self.start = self.epsilons[0], recipe.refresh, recipe.start
+        rate = 0.0 if recipe.half_life is None else -log(2.0) / recipe.half_life
+        self.forgetting, self.forgotten = exp(rate), -expm1(rate)
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 
