@@ -45,10 +45,9 @@ def resolve_names(params, d):
     """
     potential, structure = params["potential"], params["structure"]
     few, many = _registry.AUTO_STRUCTURES
-    l1 = params["alpha"] > 0 and params["l1_ratio"] > 0
     if structure == "auto":
         quick = potential == "auto" or _registry.potential(potential).inverse
-        allowed = _registry.STRUCTURES[few].takes_l1 or not l1
+        allowed = not _rules.has_l1(params) or _rules.may_take_l1(params, few)
         structure = few if quick and allowed and d <= FULL_UP_TO else many
     if potential == "auto":
         potential = _registry.STRUCTURES[structure].auto_potential
@@ -65,8 +64,7 @@ def choose_method(params, potential, structure, joint):
 
     Newton steps with two priors make a committee, unless epsilon is given or the lanes learn jointly, where it gains nothing.
     """
-    learns = params["eta"] == "auto" and params["scaling"] == "online"
-    if learns and not _registry.UPDATES[params["update"]].dual:
+    if _rules.learns_steps(params):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "newton" if joint or params["epsilon"] != "auto" else "committee"
@@ -124,6 +122,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         relative=online and loss.degree > 0,
         counted=online and loss.link.logarithmic,
         shifted=online and intercept and loss.starts_at_target,
+        zeros=method != "algorithm1" and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
         **{name: params[name] for name in ("domain", "radius", "update", "alpha", "l1_ratio")},
         **_steps(params, entry, structure, method),

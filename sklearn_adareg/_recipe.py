@@ -64,6 +64,7 @@ class Recipe:
     radius: float | None
     alpha: float
     l1_ratio: float
+    zeros: bool = False  # of an L1 penalty are restored in the published average
     limits: dict | None = (
         None  # largest margin, target and weight that eta="theory" was computed for
     )

@@ -60,7 +60,7 @@ cdef class Committee(Method):
         shares = np.exp(losses.min(axis=1, keepdims=True) - losses)
         shares /= shares.sum(axis=1, keepdims=True)
         members = members.reshape(self.setting.R, self.setting.K, -1)
-        return self.with_offsets(np.einsum("kr,rkd->kd", shares, members))
+        return self.with_offsets(self.with_zeros(np.einsum("kr,rkd->kd", shares, members), shares))
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts; each lane learns from the loss at its own."""

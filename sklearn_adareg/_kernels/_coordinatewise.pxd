@@ -6,6 +6,7 @@ from ._structures cimport Structure
 cdef class Coordinatewise(Structure):
     cdef Cells cells
     cdef double[::1] last            # the round in which a coordinate was last touched
+    cdef double[:, ::1] subgradient  # of the L1 penalty, in −1 to 1, or None
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
     cdef bint plain                  # mirror descent without penalty and domain

@@ -5,7 +5,7 @@
 (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
 piece can fail, and on copies that are written back by ``update`` where one can.
 """
-from libc.math cimport INFINITY, fmax, sqrt
+from libc.math cimport INFINITY, fmax, fmin, sqrt
 
 from ._cells cimport Cells
 from ._domains cimport Domain
@@ -74,6 +74,8 @@ cdef class Coordinatewise(Structure):
             cells[fields.index("G")] = setting.epsilon
         if setting.l2 > 0.0 or setting.l1 > 0.0:
             arrays["last"] = np.zeros(setting.D)
+        if setting.zeros:
+            arrays["subgradient"] = np.zeros((setting.D, setting.L))
         arrays["cells"] = cells
         return arrays
 
@@ -85,7 +87,7 @@ cdef class Coordinatewise(Structure):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.cells = Cells(arrays)
-        self.last = arrays.get("last")
+        self.last, self.subgradient = arrays.get("last"), arrays.get("subgradient")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
@@ -132,16 +134,30 @@ cdef class Coordinatewise(Structure):
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
         return x
 
+    def with_zeros(self, weights, shares):
+        """0 where the loss does not pull as hard as the penalty: |w_i| ≤ h_i l1 (1 − |s_i|), with s the subgradient."""
+        cdef Py_ssize_t d = self.setting.d
+        import os
+        mult = float(os.environ.get("SPM", "1"))
+        K, R = self.setting.K, self.setting.R
+        unit = np.ones(d)
+        if self.setting.scaled:
+            unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
+        rate, gradient_unit = self.present_rates()
+        rounds = self.arrays["clock"][0]
+        with np.errstate(over="ignore"):
+            h = rate * self.present_steps()[:, :d] / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+            h = np.minimum(h, LARGEST_STEP) * rounds**mult
+        s = self.arrays["subgradient"].T[:, :d]
+        h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
+        found = np.array(weights)
+        small = np.abs(found[:, :d]) / unit <= h * self.setting.l1 * (1.0 - np.abs(s))
+        found[:, :d][small] = 0.0
+        return found
+
     def present_rates(self):
         """What steps are multiplied with between rounds, and the unit of the gradients, each (L, 1)."""
-        rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))
-        if "residuals" in self.arrays and self.arrays["weight"][0] > 0.0:
-            rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
-            rate = np.where(rho > 0.0, rho, 1.0)
-            unit = rate if self.setting.degree != 1 else unit
-        if self.setting.counted and self.arrays["weight"][0] > 0.0:
-            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
-            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
+        rate, unit = self.residual_rates()
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
             rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
         return rate, unit
@@ -316,7 +332,7 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t L = self.setting.L
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
-        cdef double h, goal, gap, rate, rounds = self.clock.t
+        cdef double h, goal, gap, rate, share, rounds = self.clock.t
         cdef double unit = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
         if self.curvatures != NULL:                     # implicit steps; the penalty is charged with the whole rate
@@ -351,6 +367,9 @@ cdef class Coordinatewise(Structure):
                     if self.penalised:
                         h = within(h / (square * self.loss_units[l]), 0.0, LARGEST_STEP)
                         gap = h * rounds * self.setting.l1
+                        if self.subgradient is not None and gap > 0.0:
+                            share = fmin(1.0, (self.setting.gamma + 1.0) * rounds / self.clock.t)
+                            self.subgradient[i, l] += share * (within(goal / gap, -1.0, 1.0) - self.subgradient[i, l])
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.l2
                     if goal < self.domain.lower:

@@ -26,6 +26,8 @@ from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport NOT_FINITE, NOT_PROJECTED
 
+from ._lasso import minimised
+
 import numpy as np
 
 cdef double RIDGE_OF_INTERCEPT = 0.1
@@ -43,6 +45,7 @@ cdef class Newton(Full):
     cdef Inverse inverse
     cdef Columns columns
     cdef double[::1] zc                  # the row, centered
+    cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
     cdef double[::1] weights             # per lane: how the proposed z enters the inverse; 0: not at all
     cdef Py_ssize_t centered             # how many features have a center
     cdef Py_ssize_t entered              # how many are in the matrices,
@@ -57,12 +60,15 @@ cdef class Newton(Full):
             arrays["P"][:, setting.d, setting.d] = 1.0 / RIDGE_OF_INTERCEPT
             arrays["G"][:, setting.d, setting.d] = RIDGE_OF_INTERCEPT
         arrays["columns"] = Columns.allocate(setting.d)
+        if setting.l1 > 0.0:
+            arrays["subgradient"] = np.zeros((setting.L, setting.D))
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.inverse, self.columns = Inverse(arrays, whole=not self.unconstrained), Columns(arrays["columns"])
         self.own_units, self.always_steps = True, False
+        self.subgradient = arrays.get("subgradient")
         self.weights, self.zc = np.empty(setting.L), np.empty(1)
         self.longest_step = 0.0
         self.centered = np.count_nonzero(arrays["columns"][:, 1])
@@ -86,6 +92,30 @@ cdef class Newton(Full):
             weights[:, d] -= weights[:, :d] @ columns[:, 1]
         weights[:, :d] *= columns[:, 6]
         return weights
+
+    def with_zeros(self, weights, shares):
+        """The minimiser of the lanes' own quadratic and the L1 penalty, from the combined weights (K, D) of members with ``shares``.
+
+        ½ (x − w)ᵀ G (x − w) − t l1 s·(x − w) + t l1 ‖x‖₁ with s the subgradient: at the optimum x is w, but for its zeros.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        K, t = self.setting.K, self.arrays["clock"][0]
+        G, s = self.inverse.accumulated(), self.arrays["subgradient"]
+        rate, unit = self.residual_rates()
+        factor = self.arrays["columns"][:d, 6]
+        low, high = self.domain.lower, self.domain.upper
+        found = np.array(weights)
+        with np.errstate(all="ignore"):
+            lower, upper = (np.where(factor > 0.0, bound / factor, bound) if np.isfinite(bound) else np.full(d, bound)
+                            for bound in (low, high))
+        for k in range(K):
+            lanes = np.arange(self.setting.R) * K + k
+            matrix = np.tensordot(shares[k], G[lanes], 1)
+            due = t * self.setting.l1 * factor * (shares[k] @ (rate / unit)[lanes, 0])
+            slope = np.zeros(self.setting.D)
+            slope[:d] = due * (shares[k] @ s[lanes, :d])
+            found[k] = minimised(matrix, slope, due, lower, upper, found[k])
+        return found
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
@@ -185,33 +215,62 @@ cdef class Newton(Full):
         return 0
 
     cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
-        """The L2 penalty, of one coordinate a round and as many times as there are, as a pseudo-row along e_i of target 0."""
-        cdef Py_ssize_t D = self.setting.D
+        """The penalty, of one coordinate a round and as many times as there are."""
         cdef Py_ssize_t i = self.order[<Py_ssize_t> self.clock.t % self.entered]
-        cdef const Column* column = &self.columns.columns[i]
-        cdef double* x = self.x + lane * D
-        cdef double growth, weight, step
-        cdef double* v
+        cdef double factor = self.columns.columns[i].factor
         # in the units of the lane's curvatures, for a weight in the feature's own unit
-        growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
+        cdef double unit = self.entered * self.rho[lane] / self.loss_units[lane]
+        if self.setting.l2 > 0.0:
+            self.shrink(lane, i, self.setting.l2 * (factor * factor) * unit)
+        if self.setting.l1 > 0.0:
+            self.threshold(lane, i, self.setting.eta[lane] * self.setting.l1 * factor * unit)
+
+    cdef void shrink(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
+        """L2: a pseudo-row along e_i of target 0, which steps as the rows do."""
+        cdef double eta = self.setting.eta[lane]
+        cdef double weight, step
         # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
-        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
+        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
         weight = self.propose_along(lane, i, growth)
-        v = self.inverse.next_v(lane)
-        step = weight * sqrt(growth) * x[i]
-        if self.u != NULL:
-            axpy(-self.clock.C * step, v, self.u + lane * D, D)
-        axpy(-step, v, x, D)
+        step = eta * sqrt(growth) * self.x[lane * self.setting.D + i] * weight / (weight + (1.0 + eta) * (1.0 - weight))
+        self.move_along(lane, step)
         if weight != 1.0:
             self.inverse.commit(lane, weight)
+
+    cdef void threshold(self, Py_ssize_t lane, Py_ssize_t i, double most) noexcept nogil:
+        """L1: the prox of most·|x_i| in the norm of P⁻¹, which moves x along P e_i until x_i is 0, and at the most by ``most``.
+
+        The share of it that was taken, averaged as x is, is a subgradient of |x_i| for the model to be published with.
+        """
+        cdef double x_i = self.x[lane * self.setting.D + i]
+        cdef double taken, share
+        self.propose_along(lane, i, 1.0)
+        taken = x_i / self.inverse.next_v(lane)[i]
+        taken = most if taken > most else (-most if taken < -most else taken)
+        if not isfinite(taken):                          # P_ii is 0, or has lost its digits
+            return
+        self.move_along(lane, taken)
+        if fabs(taken) < most:
+            self.x[lane * self.setting.D + i] = 0.0
+        share = fmin(1.0, (self.setting.gamma + 1.0) * self.entered / self.clock.t)
+        self.subgradient[lane, i] += share * (taken / most - self.subgradient[lane, i])
+
+    cdef void move_along(self, Py_ssize_t lane, double step) noexcept nogil:
+        """x −= step P e_i as proposed, and the average with it."""
+        cdef Py_ssize_t D = self.setting.D
+        cdef const double* v = self.inverse.next_v(lane)
+        if self.u != NULL:
+            axpy(-self.clock.C * step, v, self.u + lane * D, D)
+        axpy(-step, v, self.x + lane * D, D)
 
     cdef double propose_along(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """Propose a pseudo-row √growth e_i; returns 1 / (1 + growth P_ii)."""
         cdef double* g = self.inverse.next_g(lane)
         cdef double* v = self.inverse.next_v(lane)
+        cdef int at = <int> i
         memset(g, 0, self.setting.D * sizeof(double))
         g[i] = sqrt(growth)
-        self.inverse.times(lane, g, v)
+        self.inverse.times_sparse(lane, &at, &g[i], 1, v)
         return 1.0 / (1.0 + g[i] * v[i])
 
     cdef double unit(self, Py_ssize_t i) noexcept nogil:

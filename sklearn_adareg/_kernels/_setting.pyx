@@ -25,6 +25,7 @@ cdef class Setting:
         rate = 0.0 if recipe.half_life is None else -log(2.0) / recipe.half_life
         self.forgetting, self.forgotten = exp(rate), -expm1(rate)
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
+        self.zeros = recipe.zeros
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 
 

@@ -24,6 +24,7 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double PRIOR = 10.0
+cdef double TINY = 1e-300
 
 
 cdef class Stack(Method):
@@ -67,7 +68,9 @@ cdef class Stack(Method):
             parts.insert(0, self.structure.average())
         candidates = np.concatenate([part.reshape(self.setting.R, self.setting.K, -1) for part in parts])
         v = np.broadcast_to(np.asarray(self.v), (self.setting.K, self.width))
-        return self.with_offsets(np.einsum("kw,wkd->kd", v, candidates))
+        parts = np.abs(v).reshape(self.setting.K, -1, self.setting.R).sum(axis=1)
+        shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), TINY)
+        return self.with_offsets(self.with_zeros(np.einsum("kw,wkd->kd", v, candidates), shares))
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts, and each lane learns from the loss at its own."""
