@@ -30,11 +30,19 @@ def passes(params, recipe, rows):
     """
     if params["max_iter"] is not None:
         return params["max_iter"]
+    if finishes(params, recipe):
+        return 1
     if params["early_stopping"] or recipe.method == "algorithm1":
         return MOST_PASSES
     if rows < ROWS_PER_FEATURE * recipe.d:
         return 1
     return PASSES_OF_COMMITTEE if recipe.method == "committee" else MORE_PASSES
+
+
+def finishes(params, recipe):
+    """Whether ``fit`` ends with Newton steps over the rows: under an L1 penalty, where no number of passes is asked for."""
+    free = params["max_iter"] is None and not params["early_stopping"]
+    return free and recipe.zeros and _registry.loss(recipe.loss).curved
 
 
 def resolve_names(params, d):

@@ -153,6 +153,13 @@ def loss_kernel(recipe, first_lane=0):
     return _losses.OneVsRest(point, first_lane) if recipe.lanes_are_classes else point
 
 
+def losses_by_lane(recipe):
+    """Pairs of lanes that learn from one loss, and that loss: all of them jointly, or each by itself."""
+    if recipe.joint:
+        return [(np.arange(recipe.lanes), loss_kernel(recipe))]
+    return [(np.array([lane]), loss_kernel(recipe, lane)) for lane in range(recipe.lanes)]
+
+
 def to_plain(recipe):
     """A dict of plain values, which is what is pickled."""
     return dict(vars(recipe))

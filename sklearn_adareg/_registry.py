@@ -54,21 +54,30 @@ CLASSIFICATION_LOSSES = {
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        curved=True,
     ),
     "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS),
-    "squared_hinge": Loss(_losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity),
+    "squared_hinge": Loss(
+        _losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity, curved=True
+    ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
         exp_concavity=LINEAR_PARTS,
+        curved=True,
     ),
     "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS),
 }
 REGRESSION_LOSSES = {
     "squared_error": Loss(
-        _losses.SquaredError, exp_concavity=_squared_error_exp_concavity, degree=2
+        _losses.SquaredError,
+        exp_concavity=_squared_error_exp_concavity,
+        degree=2,
+        curved=True,
     ),
-    "huber": Loss(_losses.Huber, ("huber_delta",), exp_concavity=LINEAR_PARTS, degree=2),
+    "huber": Loss(
+        _losses.Huber, ("huber_delta",), exp_concavity=LINEAR_PARTS, degree=2, curved=True
+    ),
     "absolute_error": Loss(_losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1),
     "quantile": Loss(_losses.Quantile, ("quantile",), exp_concavity=LINEAR_PARTS, degree=1),
     "epsilon_insensitive": Loss(
@@ -79,11 +88,13 @@ REGRESSION_LOSSES = {
         ("insensitivity",),
         exp_concavity="has no known constant of exp-concavity",
         degree=2,
+        curved=True,
     ),
     "poisson": Loss(
         _losses.Poisson,
         link=LOG,
         exp_concavity=_poisson_exp_concavity,
+        curved=True,
         nonnegative_targets=True,
         summary="models counts, and ``predict`` gives their mean",
     ),

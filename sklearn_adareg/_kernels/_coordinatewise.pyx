@@ -134,20 +134,30 @@ cdef class Coordinatewise(Structure):
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
         return x
 
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        self.arrays["gauge"][:] = np.inf
+        if self.penalised:
+            self.arrays["last"][:] = self.arrays["clock"][0]
+        if "subgradient" in self.arrays:
+            self.arrays["subgradient"][:, :] = subgradient.T
+
     def with_zeros(self, weights, shares):
-        """0 where the loss does not pull as hard as the penalty: |w_i| ≤ h_i l1 (1 − |s_i|), with s the subgradient."""
+        """0 where a proximal step from here would end: |w_i| ≤ h_i l1 (1 − |s_i|), with s the subgradient.
+
+        The step is that of a diagonal Newton method, h_i = t / G_ii, since squared slopes and curvatures have one mean.
+        """
         cdef Py_ssize_t d = self.setting.d
-        import os
-        mult = float(os.environ.get("SPM", "1"))
         K, R = self.setting.K, self.setting.R
         unit = np.ones(d)
         if self.setting.scaled:
             unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
-        rate, gradient_unit = self.present_rates()
+        rate, gradient_unit = self.residual_rates()
         rounds = self.arrays["clock"][0]
+        G = self.accumulated()
+        G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
         with np.errstate(over="ignore"):
-            h = rate * self.present_steps()[:, :d] / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
-            h = np.minimum(h, LARGEST_STEP) * rounds**mult
+            h = rate * rounds / (G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
         s = self.arrays["subgradient"].T[:, :d]
         h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
         found = np.array(weights)

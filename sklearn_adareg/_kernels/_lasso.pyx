@@ -4,7 +4,7 @@
     min_x ½ (x − w)ᵀ G (x − w) − s·(x − w) + Σ_i p_i |x_i|,    lower ≤ x ≤ upper,
 
 from x = w. A coordinate's own minimiser is a soft threshold and a clip, O(n) where it moves and O(1) where it does not. Sweeps over
-all coordinates alternate with sweeps over those that are not 0, and end when one over all moves nothing by more than rounding.
+all coordinates alternate with sweeps over those that are not 0, and end when one over all moves nothing by more than a tolerance.
 """
 from libc.math cimport fmax
 
@@ -12,12 +12,11 @@ from ._loops cimport axpy
 
 import numpy as np
 
-cdef double STILL = 1e-14            # what a coordinate adds to the decrease, over the largest that x adds to the quadratic
 
-
-def minimised(G, s, p, lower, upper, w, Py_ssize_t most_sweeps=1000):
+def minimised(G, s, p, lower, upper, w, Py_ssize_t most_sweeps=1000, double tol=1e-14):
     """The minimiser, for a symmetric G whose n coordinates with a positive diagonal may move.
 
+    ``tol``: the largest decrease by one coordinate, over the largest part of one coordinate in the quadratic, with which to end.
     ``p``, ``lower`` and ``upper`` may be shorter than w: the coordinates behind them are free.
     """
     cdef Py_ssize_t n = len(w)
@@ -38,7 +37,7 @@ def minimised(G, s, p, lower, upper, w, Py_ssize_t most_sweeps=1000):
             size, moved = 0.0, 0.0
             descend(matrix, penalty, low, high, at, slope, n, bound, everywhere, &size, &moved)
             sweep += 1
-            if not moved > STILL * size:
+            if not moved > tol * size:
                 if everywhere:
                     break
                 everywhere = True

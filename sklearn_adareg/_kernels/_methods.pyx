@@ -91,6 +91,14 @@ cdef class Method:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
+    def restart(self, weights, subgradient):
+        """Go on from a model (K, D) in raw units, with a ``subgradient`` (K, D) of its L1 penalty."""
+        weights = np.array(weights)
+        if self.setting.shifted:
+            weights[:, self.setting.d] -= self.arrays["offset"]
+        x = self.structure.from_raw_units(weights)
+        self.structure.restart(np.tile(x, (self.setting.R, 1)), np.tile(subgradient, (self.setting.R, 1)))
+
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The loss of the round at ``margins``; ``slopes``, and curvatures where the structure looks at them."""
         cdef double value

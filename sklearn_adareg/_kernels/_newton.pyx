@@ -93,6 +93,20 @@ cdef class Newton(Full):
         weights[:, :d] *= columns[:, 6]
         return weights
 
+    def from_raw_units(self, weights):
+        d = self.setting.d
+        columns = self.arrays["columns"][:d]
+        weights = np.array(weights)
+        weights[:, :d] /= np.where(columns[:, 6] > 0.0, columns[:, 6], 1.0)
+        if self.setting.intercept:
+            weights[:, d] += weights[:, :d] @ columns[:, 1]
+        return weights
+
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        if "subgradient" in self.arrays:
+            self.arrays["subgradient"][:] = subgradient
+
     def with_zeros(self, weights, shares):
         """The minimiser of the lanes' own quadratic and the L1 penalty, from the combined weights (K, D) of members with ``shares``.
 

@@ -72,6 +72,11 @@ cdef class Stack(Method):
         shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), TINY)
         return self.with_offsets(self.with_zeros(np.einsum("kw,wkd->kd", v, candidates), shares))
 
+    def restart(self, weights, subgradient):
+        super().restart(weights, subgradient)
+        self.arrays["stack_v"][:] = 0.0      # all candidates are this model: one of them is as good as any
+        self.arrays["stack_v"][:, 0] = 1.0
+
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts, and each lane learns from the loss at its own."""
         cdef Py_ssize_t k

@@ -48,6 +48,16 @@ cdef class Structure:
         """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves."""
         return FeatureScale.in_raw_units(self.arrays, weights) if self.setting.scaled else weights
 
+    def from_raw_units(self, weights):
+        """The inverse of ``in_raw_units``."""
+        return FeatureScale.from_raw_units(self.arrays, weights) if self.setting.scaled else weights
+
+    def restart(self, x, subgradient):
+        """Go on from other points (L, D), as if all iterates had been there; ``subgradient`` (L, D) of the L1 penalty there."""
+        self.field("x")[:] = x
+        if self.setting.averaging:
+            self.field("u")[:] = 0.0
+
     def residual_rates(self):
         """What steps are multiplied with between rounds, in the units of residuals, and the unit of the gradients, each (L, 1)."""
         rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))

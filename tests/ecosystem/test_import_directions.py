@@ -22,7 +22,7 @@ LAYERS = (
     "_full _coordinatewise _block_point",
     "_structures",
     "_basis _partition",
-    "_objective _inverse _columns _cells _lasso",
+    "_objective _inverse _columns _cells _lasso _column_descent",
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained",

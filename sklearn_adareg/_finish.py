@@ -1,0 +1,246 @@
+"""How ``fit`` ends under an L1 penalty: proximal Newton steps over the rows, from the model that the pass over them has learnt.
+
+The objective is F(w, b) = (1/n) Σ ω_i ℓ(z_i·w + b, y_i) + α ρ ‖w‖₁ + α (1 − ρ)/2 ‖w‖², in a domain of intervals. A step takes the gradient
+over all rows, O(nnz), then minimises the quadratic model of F over a working set, the nonzero weights and those that the gradient
+pulls harder than the penalty, by coordinate descent, and halves the step until F decreases. Weights outside of the working set stay
+exactly 0. Lanes that learn jointly (softmax) take turns.
+"""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from . import _margins, _recipe, _workers
+from ._kernels import _column_descent, _lasso
+
+MOST_STEPS = 100
+SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
+MORE = 100  # weights that may join the working set at a time, or as many as it has
+SWEEPS = 30
+SETTLED = 1e-6  # a decrease, relative to the objective, after which to stop
+TOLERATED = 1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
+CHUNK = 4096  # rows of lower precision that are converted at a time
+
+
+class Penalty(NamedTuple):
+    """The penalty and the bounds of every weight."""
+
+    l1: float
+    l2: float
+    lower: float
+    upper: float
+
+    def value(self, w):
+        """R(w)."""
+        return self.l1 * np.abs(w).sum() + self.l2 / 2 * (w * w).sum()
+
+    def unmet(self, gradient, w):
+        """How far the gradient of the loss is from the penalty's optimality conditions, for each weight."""
+        g = gradient + self.l2 * w
+        beyond = np.sign(g) * np.maximum(np.abs(g) - self.l1, 0.0)
+        distance = np.where(w == 0, beyond, g + self.l1 * np.sign(w))
+        outwards = ((w <= self.lower) & (distance > 0)) | ((w >= self.upper) & (distance < 0))
+        return np.where(outwards, 0.0, distance)
+
+
+class Rows:
+    """The rows of positive weight, by rows and by columns."""
+
+    def __init__(self, X, order):
+        whole = len(order) == X.shape[0]
+        self.X = X if whole else X[order]
+        self.sparse = sparse.issparse(X)
+        if self.sparse:
+            self.columns = sparse.csc_matrix(self.X, dtype=np.float64)
+
+    def times(self, w):
+        """Z w."""
+        return self.columns @ w if self.sparse else _in_chunks(self.X, lambda rows, _: rows @ w)
+
+    def transposed_times(self, s):
+        """Zᵀ s."""
+        if self.sparse:
+            return self.columns.T @ s
+        if self.X.dtype == np.float64:
+            return self.X.T @ s
+        return sum(
+            self.X[i : i + CHUNK].astype(np.float64).T @ s[i : i + CHUNK]
+            for i in range(0, len(s), CHUNK)
+        )
+
+    def take(self, chosen):
+        """Some columns: a Fortran-ordered array, or a CSC matrix."""
+        if self.sparse:
+            return self.columns[:, chosen]
+        return np.asfortranarray(self.X[:, chosen], dtype=np.float64)
+
+
+def _in_chunks(X, work):
+    if X.dtype == np.float64:
+        return work(X, 0)
+    parts = [work(X[i : i + CHUNK].astype(np.float64), i) for i in range(0, len(X), CHUNK)]
+    return np.concatenate(parts)
+
+
+class Objective:
+    """The loss of some lanes, with the units that the state measures residuals in."""
+
+    def __init__(self, loss, targets, weights, units, degree):
+        self.loss, self.weights, self.units, self.degree = loss, weights / len(targets), units, degree
+        self.targets = np.ascontiguousarray(targets)
+
+    def __call__(self, margins):
+        """The mean loss, and the slopes and curvatures of every row in it."""
+        targets = self.targets
+        if self.degree:
+            margins, targets = (margins - targets) / self.units, np.zeros_like(targets)
+        values, slopes, curvatures = _column_descent.evaluated(
+            self.loss, np.ascontiguousarray(margins), targets
+        )
+        unit, omega = self.units, self.weights[:, None]
+        value = (values * self.weights).sum() * (unit[0] ** self.degree if self.degree else 1.0)
+        if self.degree:
+            slopes, curvatures = slopes * unit ** (self.degree - 1), curvatures * unit ** (self.degree - 2)
+        return value, slopes * omega, curvatures * omega
+
+
+def finish(state, X, order, targets, weights):
+    """Bring the model of ``state`` to the minimum of the penalised loss over these rows; the state goes on from there."""
+    recipe = state.recipe
+    coef, intercept = _workers.published(state)
+    rows = Rows(X, order)
+    omega = weights[order] if len(weights) else np.ones(len(order))
+    domain = _recipe.domain_kernel(recipe)
+    penalty = Penalty(
+        recipe.alpha * recipe.l1_ratio,
+        recipe.alpha * (1 - recipe.l1_ratio),
+        domain.lower,
+        domain.upper,
+    )
+    units = _workers.residual_units(state)
+    subgradient = np.zeros_like(coef)
+    unfinished = False
+    for lanes, loss in _recipe.losses_by_lane(recipe):
+        own = targets[order] if targets.shape[1] == 1 else targets[order][:, lanes]
+        objective = Objective(loss, own, omega, units[lanes], recipe.degree)
+        part = slice(lanes[0], lanes[-1] + 1)
+        unfinished |= not _minimise(
+            rows, objective, penalty, coef[part], intercept[part], subgradient[part], recipe.intercept
+        )
+    if unfinished:
+        warnings.warn(
+            f"fit did not reach the minimum of the loss with its L1 penalty in {MOST_STEPS} Newton steps; the weights are those of "
+            "the last one. Scale the features, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    full = np.column_stack([coef, intercept]) if recipe.intercept else coef
+    signs = np.column_stack([subgradient, np.zeros(len(coef))]) if recipe.intercept else subgradient
+    for block in state.blocks:
+        _workers.method_of(block).restart(full[block.lanes()], signs[block.lanes()])
+    state.publication = None
+
+
+def _minimise(rows, objective, penalty, w, b, subgradient, fit_intercept):
+    """Change w (K, d), b (K,) and the subgradient in place; whether the minimum was reached."""
+    margins = np.column_stack([rows.times(w[k]) + b[k] for k in range(len(w))])
+    value, slopes, curvatures = objective(margins)
+    total = value + penalty.value(w)
+    gradients = np.zeros_like(w)
+    for _ in range(MOST_STEPS):
+        before, outside = total, 0.0
+        for k in range(len(w)):
+            g = gradients[k] = rows.transposed_times(slopes[:, k])
+            unmet = np.abs(penalty.unmet(g, w[k]))
+            chosen, left = _working_set(w[k], unmet)
+            outside = max(outside, left)
+            goal, level, moves = _step(
+                rows, chosen, slopes[:, k], curvatures[:, k], g, penalty, w[k], b[k], fit_intercept
+            )
+            delta = goal - w[k, chosen]
+            slope = slopes[:, k] @ moves  # of the loss along the step, and a bound on that of the penalty
+            base = penalty.value(w[k])
+            share, accepted = 1.0, False
+            for _ in range(30):
+                trial = w[k].copy()
+                trial[chosen] += share * delta
+                shifted = margins.copy()
+                shifted[:, k] += share * moves
+                found, s, c = objective(shifted)
+                change = penalty.value(trial) - base
+                descent = slope * share + change
+                if found - value + change <= min(0.0, 1e-4 * descent):
+                    accepted = True
+                    break
+                share /= 2
+            if accepted:
+                trial[np.abs(trial) < 1e-300] = 0.0
+                if share == 1.0:
+                    trial[chosen] = goal
+                w[k], b[k] = trial, b[k] + share * (level - b[k])
+                margins, value, slopes, curvatures = shifted, found, s, c
+        total = value + penalty.value(w)
+        scale = max(abs(total), penalty.value(w))
+        if before - total <= SETTLED * scale and outside <= TOLERATED * penalty.l1:
+            break
+    else:
+        return False
+    for k in range(len(w)):
+        g = rows.transposed_times(slopes[:, k]) + penalty.l2 * w[k]
+        subgradient[k] = np.where(w[k] != 0, np.sign(w[k]), np.clip(-g / penalty.l1, -1, 1))
+    return True
+
+
+def _working_set(w, unmet):
+    """The nonzero weights, and those that fail the optimality conditions by most; how far others fail them."""
+    at_zero = np.flatnonzero((w == 0) & (unmet > 0))
+    nonzero = np.flatnonzero(w)
+    room = max(MORE, len(nonzero))
+    left = 0.0
+    if len(at_zero) > room:
+        split = np.argpartition(-unmet[at_zero], room)
+        left = unmet[at_zero[split[room:]]].max()
+        at_zero = at_zero[split[:room]]
+    return np.sort(np.concatenate([nonzero, at_zero])), left
+
+
+def _step(rows, chosen, slopes, curvatures, gradient, penalty, w, b, fit_intercept):
+    """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way there."""
+    Z, m = rows.take(chosen), len(chosen)
+    own = w[chosen]
+    lower, upper = np.full(m, penalty.lower), np.full(m, penalty.upper)
+    if m > SMALL_SET or rows.sparse:
+        data, index, start = (
+            (Z.data, Z.indices.astype(np.int32, copy=False), Z.indptr)
+            if rows.sparse
+            else (Z.ravel(order="K"), np.empty(0, np.int32), np.arange(m + 1) * len(slopes))
+        )
+        return _column_descent.minimised_by_columns(
+            data,
+            index,
+            np.asarray(start, dtype=np.int64),
+            np.ascontiguousarray(curvatures),
+            np.ascontiguousarray(slopes),
+            penalty.l2,
+            penalty.l1,
+            np.array([lower, upper]),
+            own,
+            b,
+            fit_intercept,
+            SWEEPS,
+            1e-8,
+        )
+    if fit_intercept:
+        Z = np.column_stack([Z, np.ones(len(Z))])
+    G = Z.T @ (curvatures[:, None] * Z)
+    s = -np.append(gradient[chosen], slopes.sum())[: m + fit_intercept]
+    diagonal = np.arange(m)
+    G[diagonal, diagonal] += penalty.l2
+    s[:m] -= penalty.l2 * own
+    start = np.append(own, b)[: m + fit_intercept]
+    found = _lasso.minimised(G, s, np.full(m, penalty.l1), lower, upper, start)
+    level = found[m] if fit_intercept else b
+    return found[:m], level, Z @ (found - start)
