@@ -19,7 +19,7 @@ from ._kernels import _column_descent, _lasso
 MOST_STEPS = 100
 SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
 MORE = 100  # weights that may join the working set at a time, or as many as it has
-SWEEPS = 30
+SWEEPS, INNER = 30, 1e-8  # of coordinate descent over columns, and its tolerance
 SETTLED = 1e-6  # a decrease, relative to the objective, after which to stop
 TOLERATED = 1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
 CHUNK = 4096  # rows of lower precision that are converted at a time
@@ -50,39 +50,66 @@ class Rows:
     """The rows of positive weight, by rows and by columns."""
 
     def __init__(self, X, order):
-        whole = len(order) == X.shape[0]
-        self.X = X if whole else X[order]
+        self.X = X if len(order) == X.shape[0] else X[order]
         self.sparse = sparse.issparse(X)
         if self.sparse:
-            self.columns = sparse.csc_matrix(self.X, dtype=np.float64)
+            self.X = sparse.csr_matrix(self.X, dtype=np.float64)
+            self.columns = self.X.tocsc()
+            filled = self.X.nnz / max(1, self.X.shape[0])
+            self.cheap_matrix = filled <= 2 * SWEEPS  # numbers per row, squared, against sweeps over them
 
     def times(self, w):
         """Z w."""
-        return self.columns @ w if self.sparse else _in_chunks(self.X, lambda rows, _: rows @ w)
+        if self.sparse:
+            return self.X @ w
+        return np.concatenate([part @ w for part in self._parts()])
 
     def transposed_times(self, s):
         """Zᵀ s."""
         if self.sparse:
             return self.columns.T @ s
+        starts = range(0, len(s), len(s) if self.X.dtype == np.float64 else CHUNK)
+        parts = zip(starts, self._parts(), strict=True)
+        return sum(part.T @ s[start : start + len(part)] for start, part in parts)
+
+    def _parts(self):
+        """The rows in double precision, a part at a time where they have to be converted."""
         if self.X.dtype == np.float64:
-            return self.X.T @ s
-        return sum(
-            self.X[i : i + CHUNK].astype(np.float64).T @ s[i : i + CHUNK]
-            for i in range(0, len(s), CHUNK)
-        )
+            return [self.X]
+        return (self.X[i : i + CHUNK].astype(np.float64) for i in range(0, len(self.X), CHUNK))
 
-    def take(self, chosen):
-        """Some columns: a Fortran-ordered array, or a CSC matrix."""
+    def model(self, chosen, curvatures, slopes, penalty, w, b, intercept):
+        """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way."""
+        if len(chosen) > SMALL_SET or (self.sparse and not self.cheap_matrix):
+            Z = self.columns[:, chosen] if self.sparse else self._taken(chosen)
+            descent = _column_descent.ColumnDescent(Z)
+            return descent.minimise(curvatures, slopes, penalty, w[chosen], b, intercept, SWEEPS, INNER)
+        own, m = w[chosen], len(chosen)
         if self.sparse:
-            return self.columns[:, chosen]
+            position = np.full(self.X.shape[1], -1)
+            position[chosen] = np.arange(m)
+            start = self.X.indptr.astype(np.int64, copy=False)
+            index = self.X.indices.astype(np.int32, copy=False)
+            G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
+            gradient = self.columns[:, chosen].T @ slopes
+        else:
+            Z = np.column_stack([self._taken(chosen), np.ones(len(slopes))])
+            G, gradient = Z.T @ (curvatures[:, None] * Z), slopes @ Z[:, :m]
+        if not intercept:
+            G[m, m] = 0.0
+        G[np.arange(m), np.arange(m)] += penalty.l2
+        pull = -np.append(gradient + penalty.l2 * own, slopes.sum())
+        bounds = np.full(m, penalty.lower), np.full(m, penalty.upper)
+        found = _lasso.minimised(G, pull, np.full(m, penalty.l1), *bounds, np.append(own, b))
+        step = found - np.append(own, b)
+        if self.sparse:
+            change = np.zeros(self.X.shape[1])
+            change[chosen] = step[:m]
+            return found[:m], found[m], self.X @ change + step[m]
+        return found[:m], found[m], Z @ step
+
+    def _taken(self, chosen):
         return np.asfortranarray(self.X[:, chosen], dtype=np.float64)
-
-
-def _in_chunks(X, work):
-    if X.dtype == np.float64:
-        return work(X, 0)
-    parts = [work(X[i : i + CHUNK].astype(np.float64), i) for i in range(0, len(X), CHUNK)]
-    return np.concatenate(parts)
 
 
 class Objective:
@@ -157,8 +184,14 @@ def _minimise(rows, objective, penalty, w, b, subgradient, fit_intercept):
             unmet = np.abs(penalty.unmet(g, w[k]))
             chosen, left = _working_set(w[k], unmet)
             outside = max(outside, left)
-            goal, level, moves = _step(
-                rows, chosen, slopes[:, k], curvatures[:, k], g, penalty, w[k], b[k], fit_intercept
+            goal, level, moves = rows.model(
+                chosen,
+                np.ascontiguousarray(curvatures[:, k]),
+                np.ascontiguousarray(slopes[:, k]),
+                penalty,
+                w[k],
+                b[k],
+                fit_intercept,
             )
             delta = goal - w[k, chosen]
             slope = slopes[:, k] @ moves  # of the loss along the step, and a bound on that of the penalty
@@ -205,42 +238,3 @@ def _working_set(w, unmet):
         left = unmet[at_zero[split[room:]]].max()
         at_zero = at_zero[split[:room]]
     return np.sort(np.concatenate([nonzero, at_zero])), left
-
-
-def _step(rows, chosen, slopes, curvatures, gradient, penalty, w, b, fit_intercept):
-    """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way there."""
-    Z, m = rows.take(chosen), len(chosen)
-    own = w[chosen]
-    lower, upper = np.full(m, penalty.lower), np.full(m, penalty.upper)
-    if m > SMALL_SET or rows.sparse:
-        data, index, start = (
-            (Z.data, Z.indices.astype(np.int32, copy=False), Z.indptr)
-            if rows.sparse
-            else (Z.ravel(order="K"), np.empty(0, np.int32), np.arange(m + 1) * len(slopes))
-        )
-        return _column_descent.minimised_by_columns(
-            data,
-            index,
-            np.asarray(start, dtype=np.int64),
-            np.ascontiguousarray(curvatures),
-            np.ascontiguousarray(slopes),
-            penalty.l2,
-            penalty.l1,
-            np.array([lower, upper]),
-            own,
-            b,
-            fit_intercept,
-            SWEEPS,
-            1e-8,
-        )
-    if fit_intercept:
-        Z = np.column_stack([Z, np.ones(len(Z))])
-    G = Z.T @ (curvatures[:, None] * Z)
-    s = -np.append(gradient[chosen], slopes.sum())[: m + fit_intercept]
-    diagonal = np.arange(m)
-    G[diagonal, diagonal] += penalty.l2
-    s[:m] -= penalty.l2 * own
-    start = np.append(own, b)[: m + fit_intercept]
-    found = _lasso.minimised(G, s, np.full(m, penalty.l1), lower, upper, start)
-    level = found[m] if fit_intercept else b
-    return found[:m], level, Z @ (found - start)

@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""What ``_lasso`` does, for G = ZᵀCZ given as the columns of Z and the diagonal of C, and the losses of many rows at once.
+"""Proximal Newton steps over rows: losses of many rows, ZᵀCZ of some columns, and what ``_lasso`` does, column by column.
 
-A coordinate costs the numbers of its column, which is less than G itself where there are more coordinates than sweeps.
+With C the diagonal of curvatures, a coordinate of ``ColumnDescent`` costs the numbers of its column: less than ZᵀCZ itself, where there
+are more coordinates than sweeps.
 """
 from libc.math cimport fmax
 
@@ -11,86 +12,8 @@ from ._losses cimport Loss
 import numpy as np
 
 
-def minimised_by_columns(const double[::1] data, const int[::1] index, const long long[::1] start, const double[::1] c,
-                         const double[::1] slopes, double l2, double l1, const double[:, ::1] bounds, const double[::1] w, double b,
-                         bint intercept, Py_ssize_t most_sweeps, double tol):
-    """The same for columns (data, index, start), or dense ones where ``index`` is empty, with s = −Zᵀ slopes − l2 w and an intercept.
-
-    Returns x, the intercept, and Z(x − w) with what the intercept adds.
-    """
-    cdef Py_ssize_t n = c.shape[0], m = w.shape[0], sweep = 0, j
-    x, moves, e = np.array(w), np.zeros(n), np.array(slopes)
-    a = np.empty(m + 1)
-    cdef double[::1] at = x
-    cdef double[::1] along = moves
-    cdef double[::1] slope = e
-    cdef double[::1] diagonal = a
-    cdef double goal, gap, step, size, moved, level = b
-    cdef bint everywhere = True
-    cdef const int* rows
-    with nogil:
-        for j in range(m + 1):
-            diagonal[j] = column_dot(NULL, NULL, &c[0], NULL, n) if j == m else column_dot(
-                &data[start[j]], NULL if index.shape[0] == 0 else &index[start[j]], &c[0], &data[start[j]], start[j + 1] - start[j]) + l2
-        while sweep < most_sweeps:
-            size, moved = 0.0, 0.0
-            for j in range(m + intercept):
-                if not diagonal[j] > 0.0 or not (everywhere or j == m or at[j] != 0.0):
-                    continue
-                if j == m:
-                    step = -column_dot(NULL, NULL, &slope[0], NULL, n) / diagonal[m]
-                    level += step
-                    add_column(NULL, NULL, step, &c[0], &slope[0], &along[0], n)
-                else:
-                    rows = NULL if index.shape[0] == 0 else &index[start[j]]
-                    goal = at[j] - (column_dot(&data[start[j]], rows, &slope[0], NULL, start[j + 1] - start[j]) + l2 * at[j]) / diagonal[j]
-                    gap = l1 / diagonal[j]
-                    goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
-                    goal = bounds[0, j] if goal < bounds[0, j] else (bounds[1, j] if goal > bounds[1, j] else goal)
-                    step = goal - at[j]
-                    size = fmax(size, diagonal[j] * goal * goal)
-                    at[j] = goal
-                    if step != 0.0:
-                        add_column(&data[start[j]], rows, step, &c[0], &slope[0], &along[0], start[j + 1] - start[j])
-                moved = fmax(moved, diagonal[j] * step * step)
-            sweep += 1
-            if moved > tol * size:
-                everywhere = False
-            elif everywhere:
-                break
-            else:
-                everywhere = True
-    return x, level, moves
-
-
-cdef double column_dot(const double* z, const int* rows, const double* b, const double* twice, Py_ssize_t n) noexcept nogil:
-    """Σ z b, or Σ z twice b; a NULL z is all ones."""
-    cdef Py_ssize_t k
-    cdef double total = 0.0
-    if z == NULL:
-        for k in range(n):
-            total += b[k]
-    elif rows == NULL and twice == NULL:
-        total = dot(z, b, n)
-    else:
-        for k in range(n):
-            total += z[k] * b[rows[k] if rows != NULL else k] * (twice[k] if twice != NULL else 1.0)
-    return total
-
-
-cdef void add_column(const double* z, const int* rows, double step, const double* c, double* slope, double* along,
-                     Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t k, i
-    cdef double move
-    for k in range(n):
-        i = rows[k] if rows != NULL else k
-        move = step * (z[k] if z != NULL else 1.0)
-        along[i] += move
-        slope[i] += c[i] * move
-
-
 def evaluated(Loss loss, const double[:, ::1] margins, const double[:, ::1] targets):
-    """Losses (n,), slopes and curvatures (n, K) of the rows' margins (n, K)."""
+    """Losses (n,), slopes and curvatures (n, K) of rows with margins (n, K)."""
     cdef Py_ssize_t i, n = margins.shape[0], K = margins.shape[1]
     values, slopes, curvatures = np.empty(n), np.zeros((n, K)), np.zeros((n, K))
     cdef double[::1] value = values
@@ -101,3 +24,133 @@ def evaluated(Loss loss, const double[:, ::1] margins, const double[:, ::1] targ
             value[i] = loss.evaluate(&margins[i, 0], &targets[i, 0], &slope[i, 0], K)
             loss.curvatures(&margins[i, 0], &targets[i, 0], &curvature[i, 0], K)
     return values, slopes, curvatures
+
+
+def gram(const double[::1] data, const int[::1] index, const long long[::1] start, const double[::1] c,
+         const Py_ssize_t[::1] position, Py_ssize_t m):
+    """ZᵀCZ, (m + 1, m + 1), of CSR rows; ``position`` of each column in it, or −1. The last coordinate is 1 in every row."""
+    cdef Py_ssize_t i, k, a, b, found, n = c.shape[0]
+    G, places, values = np.zeros((m + 1, m + 1)), np.empty(m + 1, dtype=np.intp), np.empty(m + 1)
+    cdef double[:, ::1] matrix = G
+    cdef Py_ssize_t[::1] place = places
+    cdef double[::1] value = values
+    with nogil:
+        for i in range(n):
+            if c[i] == 0.0:
+                continue
+            found = 0
+            for k in range(start[i], start[i + 1]):
+                a = position[index[k]]
+                if a >= 0 and found < m:
+                    place[found], value[found] = a, data[k]
+                    found += 1
+            place[found], value[found] = m, 1.0
+            for a in range(found + 1):
+                for b in range(found + 1):
+                    matrix[place[a], place[b]] += c[i] * value[a] * value[b]
+    return G
+
+
+cdef class ColumnDescent:
+    """Quadratic models over columns of n rows: a Fortran-ordered array, or a CSC matrix."""
+
+    cdef const double[::1] data
+    cdef const int[::1] index        # empty: every column has a number in every row
+    cdef const long long[::1] start
+    cdef Py_ssize_t m, n
+    cdef double[::1] c, slopes, moves
+
+    def __init__(self, Z):
+        self.n, self.m = Z.shape
+        if hasattr(Z, "indptr"):
+            self.data, self.index = Z.data, Z.indices.astype(np.int32, copy=False)
+            self.start = Z.indptr.astype(np.int64, copy=False)
+        else:
+            self.data, self.index = Z.ravel(order="K"), np.empty(0, dtype=np.int32)
+            self.start = np.arange(self.m + 1, dtype=np.int64) * self.n
+
+    def minimise(self, curvatures, slopes, penalty, w, double b, bint intercept, Py_ssize_t sweeps, double tol):
+        """Weights and intercept that minimise slopes·v + ½ vᵀCv + R(w + δ), v = Zδ and what the intercept adds; also v."""
+        cdef Py_ssize_t j, sweep
+        x, moves, a = np.array(w), np.zeros(self.n), np.empty(self.m + 1)
+        cdef double[::1] at = x
+        cdef double[::1] diagonal = a
+        cdef double l1 = penalty.l1, l2 = penalty.l2, low = penalty.lower, high = penalty.upper
+        cdef double goal, gap, step, size, moved, level = b
+        cdef bint everywhere = True
+        self.c, self.slopes, self.moves = np.array(curvatures), np.array(slopes), moves
+        with nogil:
+            for j in range(self.m + 1):
+                diagonal[j] = self.square(j) + (l2 if j < self.m else 0.0)
+            for sweep in range(sweeps):
+                size, moved = 0.0, 0.0
+                for j in range(self.m + intercept):
+                    if not diagonal[j] > 0.0 or not (everywhere or j == self.m or at[j] != 0.0):
+                        continue
+                    if j == self.m:
+                        step = -self.along(j) / diagonal[j]
+                        level += step
+                    else:
+                        goal = at[j] - (self.along(j) + l2 * at[j]) / diagonal[j]
+                        gap = l1 / diagonal[j]
+                        goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
+                        goal = low if goal < low else (high if goal > high else goal)
+                        step = goal - at[j]
+                        at[j] = goal
+                        size = fmax(size, diagonal[j] * goal * goal)
+                    if step != 0.0:
+                        self.move(j, step)
+                        moved = fmax(moved, diagonal[j] * step * step)
+                if moved > tol * size:
+                    everywhere = False
+                elif everywhere:
+                    break
+                else:
+                    everywhere = True
+        return x, level, moves
+
+    cdef double square(self, Py_ssize_t j) noexcept nogil:
+        """Σ c z² of column j; the one behind the last is all ones."""
+        cdef Py_ssize_t k
+        cdef double total = 0.0
+        if j == self.m:
+            for k in range(self.n):
+                total += self.c[k]
+        elif self.index.shape[0] == 0:
+            for k in range(self.n):
+                total += self.c[k] * self.data[j * self.n + k] * self.data[j * self.n + k]
+        else:
+            for k in range(self.start[j], self.start[j + 1]):
+                total += self.c[self.index[k]] * self.data[k] * self.data[k]
+        return total
+
+    cdef double along(self, Py_ssize_t j) noexcept nogil:
+        """Σ slope z."""
+        cdef Py_ssize_t k
+        cdef double total = 0.0
+        if j == self.m:
+            for k in range(self.n):
+                total += self.slopes[k]
+        elif self.index.shape[0] == 0:
+            total = dot(&self.data[j * self.n], &self.slopes[0], self.n)
+        else:
+            for k in range(self.start[j], self.start[j + 1]):
+                total += self.slopes[self.index[k]] * self.data[k]
+        return total
+
+    cdef void move(self, Py_ssize_t j, double step) noexcept nogil:
+        """v += step z, and the slopes with it."""
+        cdef Py_ssize_t k, i
+        if j == self.m:
+            for k in range(self.n):
+                self.moves[k] += step
+                self.slopes[k] += self.c[k] * step
+        elif self.index.shape[0] == 0:
+            for k in range(self.n):
+                self.moves[k] += step * self.data[j * self.n + k]
+                self.slopes[k] += self.c[k] * step * self.data[j * self.n + k]
+        else:
+            for k in range(self.start[j], self.start[j + 1]):
+                i = self.index[k]
+                self.moves[i] += step * self.data[k]
+                self.slopes[i] += self.c[i] * step * self.data[k]
