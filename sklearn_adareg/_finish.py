@@ -100,7 +100,9 @@ class Rows:
         G[np.arange(m), np.arange(m)] += penalty.l2
         pull = -np.append(gradient + penalty.l2 * own, slopes.sum())
         bounds = np.full(m, penalty.lower), np.full(m, penalty.upper)
-        found = _lasso.minimised(G, pull, np.full(m, penalty.l1), *bounds, np.append(own, b))
+        found = _lasso.minimised(
+            G, pull, np.full(m, penalty.l1), *bounds, np.append(own, b), tol=INNER**2
+        )
         step = found - np.append(own, b)
         if self.sparse:
             change = np.zeros(self.X.shape[1])

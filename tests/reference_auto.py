@@ -272,25 +272,78 @@ def scaled_adareg(
 
 
 class StackLane:
-    """One step size of one weight vector: plain mirror descent with a diagonal H."""
+    """One step size of one weight vector: mirror descent with a diagonal H."""
 
-    def __init__(self, D, psi, structure, epsilon, residuals):
+    def __init__(self, D, d, psi, structure, epsilon, residuals, bounds, penalty):
         self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
+        self.d, (self.domain, self.radius), (self.alpha, self.l1_ratio) = d, bounds, penalty
         self.x, self.G = np.zeros(D), epsilon * np.eye(D)
+        if self.domain == "simplex":
+            self.x[:d] = self.radius / d
+        self.last_touched, self.subgradient = np.zeros(D, dtype=int), np.zeros(D)
         self.predicting = []
 
     def average(self, gamma):
         return mean_of(self.predicting, gamma) if self.predicting else np.zeros_like(self.x)
 
-    def step(self, z, slope, curvature, omega, factor, newtonian):
-        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ."""
+    def step(self, t, z, slope, curvature, omega, factor, newtonian, units, memory):
+        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
+
+        Penalty and domain are in raw units; a penalty is charged to the coordinates that are touched.
+        """
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
         self.G = self.G + entering**2 * np.outer(z, z)
-        H = factor * preconditioner(self.G, self.psi, self.structure, self.epsilon)
+        self.H = factor * preconditioner(self.G, self.psi, self.structure, self.epsilon)
         shorter = 1.0
         if self.residuals.loss in STEEP:
-            shorter = 1 / (1 + omega * curvature * (z @ H @ z))
-        self.x = self.x - self.residuals.rho * shorter * omega * slope * (H @ z)
+            shorter = 1 / (1 + omega * curvature * (z @ self.H @ z))
+        u = self.x - self.residuals.rho * shorter * omega * slope * (self.H @ z)
+        if self.alpha:
+            self.remember(u, t, z, units, memory)
+            u = np.where(z != 0, self.charged(u, t, units), self.x)
+            self.last_touched[z != 0] = t
+        if slope or self.alpha or self.domain == "simplex":
+            self.x = self.projected(u, units)
+
+    def raw_steps(self, units):
+        return self.residuals.rho / self.residuals.gradient_unit * np.diag(self.H) / units**2
+
+    def due(self, t):
+        return np.where(np.arange(len(self.x)) < self.d, self.alpha * (t - self.last_touched), 0.0)
+
+    def charged(self, u, t, units):
+        return units * prox(u / units, self.raw_steps(units), self.due(t), self.l1_ratio)
+
+    def remember(self, u, t, z, units, memory):
+        """The share of the L1 penalty that a coordinate has taken, as a subgradient of ‖x‖₁."""
+        most = self.raw_steps(units) * self.due(t) * self.l1_ratio
+        for i in np.flatnonzero((z != 0) & (most > 0)):
+            weight = min(1.0, memory * (t - self.last_touched[i]) / t)
+            taken = np.clip(u[i] / units[i] / most[i], -1, 1)
+            self.subgradient[i] += weight * (taken - self.subgradient[i])
+
+    def projected(self, u, units):
+        H = self.H / np.outer(units, units)
+        return units * project(u / units, H, self.domain, self.radius, self.d)
+
+    def last_iterate(self, t, units):
+        if not self.alpha:
+            return self.x
+        return np.where(
+            self.due(t) > 0, self.projected(self.charged(self.x, t, units), units), self.x
+        )
+
+
+def confined(c, domain, radius):
+    """A combination of points of the domain, brought back into it: scaled, or clipped."""
+    if domain == "box":
+        return np.clip(c, -radius, radius)
+    if domain in ("nonnegative", "simplex"):
+        c = np.maximum(c, 0)
+    if domain == "simplex":
+        return radius * c / c.sum()
+    size = {"l2": np.linalg.norm(c), "l1": np.abs(c).sum()}.get(domain, 0.0)
+    return c * radius / size if radius is not None and size > radius else c
 
 
 class Combination:
@@ -299,9 +352,26 @@ class Combination:
     def __init__(self, width):
         self.v, self.S = np.eye(width)[0], np.zeros((width, width))
 
-    def learn(self, t, hessian, gradient):
-        self.S = self.S * (t / (t + 1)) ** 2 + hessian
+        self.Q = np.zeros((width, width))  # of the penalty, ½ v'Qv, as last computed
+        self.numbers = 0  # read since then
+
+    def learn(self, t, hessian, gradient, unit):
+        self.S = self.S * (t / (t + 1)) ** 2 + hessian + self.Q / unit
+        gradient = gradient + self.Q @ self.v / unit
         self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
+
+    def read(self, z, seen, candidates, l1, l2):
+        """Renew Q when four numbers have been read per feature seen, or one in eight features.
+
+        ``candidates``: raw coefficients, (weight vectors, candidates, d).
+        """
+        self.numbers += np.count_nonzero(z)
+        if self.numbers >= max(4 * seen, len(z) / 8):
+            self.numbers, self.Q = 0, np.zeros_like(self.Q)
+            for w in np.concatenate(list(candidates), axis=1).T:
+                size = max(abs(self.v @ w), 1e-3 * np.abs(self.v * w).sum())
+                if size:
+                    self.Q += (l1 / size + l2) * np.outer(w, w)
 
 
 def softmax_of(margins):
@@ -322,18 +392,34 @@ def stacked(
     fit_intercept=True,
     sample_weight=None,
     n_classes=None,
+    alpha=0.0,
+    l1_ratio=0.0,
+    domain=None,
+    radius=None,
+    zeros=False,
 ):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss."""
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    ``zeros`` restores those of the L1 penalty where the combination is published.
+    """
     d = np.shape(Z)[1]
     Z = with_intercept(Z, fit_intercept)
     D, K = Z.shape[1], n_classes or 1
+    gamma = 0.0 if isinstance(average, bool) else average
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
     shifted = loss in (*DEGREES, "poisson") and fit_intercept
 
     def lane(eta):
         psi = POTENTIALS[potential](eta, p)
-        return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted))
+        residuals = Residuals(loss, shifted)
+        return StackLane(
+            D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio)
+        )
+
+    def candidates_of(vector):
+        lasts = [lane.x for lane in vector]
+        return [*([lane.average(average) for lane in vector] if average is not False else []), *lasts]
 
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted)  # of the combined margin
@@ -341,7 +427,7 @@ def stacked(
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
-        z, growth, _ = scale.take(Z[row])
+        z, growth, fresh = scale.take(Z[row])
         spread += z @ z
         factor = np.sqrt(t / spread)
         for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
@@ -361,13 +447,14 @@ def stacked(
             centred = f - probabilities @ f
             excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
             hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
-            stack.learn(t, w * hessian, w * b)
+            stack.learn(t, w * hessian, w * b, 1.0)
             slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
             curvatures = np.zeros((K, 2))
         else:
             value, g, h = own.suffer(M[0], y[row], w)
             h = max(h, g**2) / own.rho**2
-            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0])
+            unit = own.rho * own.gradient_unit
+            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0], unit)
             answers = [
                 lane.residuals.suffer(m, y[row], w)
                 for lane, m in zip(lanes[0], lasts[0], strict=True)
@@ -377,15 +464,49 @@ def stacked(
         total += w * value
         for k, vector in enumerate(lanes):
             for r, lane in enumerate(vector):
+                if domain == "simplex":  # a weight that was there before its feature keeps its raw value
+                    lane.x = np.where(fresh, lane.x * scale.units, lane.x)
+                    lane.predicting = [
+                        np.where(fresh, x * scale.units, x) for x in lane.predicting
+                    ]
                 lane.predicting.append(lane.x)
                 lane.G = carried(lane.G, growth, epsilon)
-                lane.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons")
+                lane.step(
+                    t,
+                    z,
+                    slopes[k, r],
+                    curvatures[k, r],
+                    w,
+                    factor,
+                    potential == "ons",
+                    scale.units,
+                    gamma + 1,
+                )
+        if alpha:
+            raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
+            seen = np.count_nonzero(scale.s[:d])
+            stack.read(z[:d], seen, raw, alpha * l1_ratio, alpha * (1 - l1_ratio))
     weights = []
     for vector in lanes:
-        candidates = [lane.x for lane in vector]
+        candidates = [lane.last_iterate(t, scale.units) for lane in vector]
         if average is not False:
             candidates = [lane.average(average) for lane in vector] + candidates
-        weights.append(stack.v @ np.array(candidates) / scale.units)
+        own_weights = stack.v @ np.array(candidates) / scale.units
+        if zeros:
+            share = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
+            share = share / share.sum()
+            s = share @ [lane.subgradient for lane in vector]
+            h = share @ [
+                lane.residuals.rho
+                / lane.residuals.gradient_unit
+                * t
+                / (np.diag(lane.G) if structure == "diag" else np.trace(lane.G) / D)
+                for lane in vector
+            ]
+            small = np.abs(own_weights) <= h / scale.units**2 * alpha * l1_ratio * (1 - np.abs(s))
+            own_weights[:d][small[:d]] = 0.0
+        own_weights[:d] = confined(own_weights[:d], domain, radius)
+        weights.append(own_weights)
     weights = np.array(weights)
     weights[:, d:] += own.offset
     return weights, total / omega.sum()

@@ -15,6 +15,15 @@ class NewtonLane:
         self.x, self.mean = np.zeros(D), np.zeros(D)
         self.P = np.zeros((D, D))
         self.P[d:, d:] = 1 / ridge_of_intercept
+        self.subgradient = np.zeros(D)  # of ‖x‖₁, a mean over the rounds, the last ones counting most
+
+    @property
+    def G(self):
+        """The inverse of P, in the coordinates that are in it."""
+        seen = np.ix_(*2 * [np.flatnonzero(np.diag(self.P))])
+        G = np.zeros_like(self.P)
+        G[seen] = np.linalg.inv(self.P[seen])
+        return G
 
     def move_centre(self, i, by):
         """z_i is now measured from c_i + by; the intercept makes up for it."""
@@ -28,6 +37,18 @@ class NewtonLane:
         column = self.P[i] / (1 + by * self.P[i, i])
         self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
         self.P = self.P - by * np.outer(column, self.P[i])
+
+    def shrink(self, i, by, eta):
+        """An L2 penalty along e_i, which enters P and steps as a row with this curvature does."""
+        q = by * self.P[i, i]
+        self.x = self.x - eta * by * self.x[i] / (1 + (1 + eta) * q) * self.P[i]
+        self.P = self.P - by / (1 + q) * np.outer(self.P[i], self.P[i])
+
+    def threshold(self, i, by, memory):
+        """argmin by·|x_i| + ½ ‖x − x_t‖² in the norm of P⁻¹."""
+        taken = np.clip(self.x[i] / self.P[i, i], -by, by)
+        self.x = self.x - taken * self.P[i]
+        self.subgradient[i] += memory * (taken / by - self.subgradient[i])
 
     def step(self, z, slope, curvature, omega, eta, steep):
         u, square = self.P @ z, slope**2
@@ -91,6 +112,20 @@ class Columns:
         self.ridge[i] = square
 
 
+def lasso(G, s, p, w):
+    """argmin ½ (x − w)'G(x − w) − s·(x − w) + Σ p|x|, from its subgradients: coordinates to and fro."""
+    x = w.copy()
+    for _ in range(10_000):
+        before = x.copy()
+        for i in np.flatnonzero(np.diag(G) > 0):
+            r = s[i] - G[i] @ (x - w)
+            u = x[i] + r / G[i, i]
+            x[i] = np.sign(u) * max(abs(u) - p[i] / G[i, i], 0.0)
+        if np.max(np.abs(x - before)) <= 1e-15 * np.max(np.abs(x)):
+            break
+    return x
+
+
 def share_of(losses):
     p = np.exp(min(losses) - np.array(losses))
     return p / p.sum()
@@ -139,14 +174,17 @@ def newton(
     sample_weight=None,
     n_classes=None,
     alpha=0.0,
+    l1_ratio=0.0,
     domain=None,
     radius=None,
+    zeros=False,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
-    Several ``epsilon`` make a committee, and the loss is that of what it would publish. The L2 penalty
-    is a pseudo-row along one coordinate a round, of as many times its weight as there are; what a
-    step leads to is projected in the norm of P⁻¹.
+    Several ``epsilon`` make a committee, and the loss is that of what it would publish. The penalty
+    is that of one coordinate a round, as many times as there are: L2 a pseudo-row along it, L1 a
+    prox in the norm of P⁻¹. What a step leads to is projected in that norm. ``zeros`` restores those
+    of the L1 penalty where the average is published.
     """
     Z = np.asarray(Z, dtype=float)
     d = Z.shape[1]
@@ -193,13 +231,24 @@ def newton(
             if alpha and columns.entered:
                 many = len(columns.entered)
                 i = columns.entered[t % many]
-                growth = alpha * many * of.rho / of.gradient_unit
-                column = lane.P[i] / (1 + growth * lane.P[i, i])
-                lane.x = lane.x - growth * lane.x[i] * column
-                lane.P = lane.P - growth * np.outer(column, lane.P[i])
+                charge = alpha * many * of.rho / of.gradient_unit
+                lane.shrink(i, (1 - l1_ratio) * charge, eta)
+                if l1_ratio:
+                    memory = min(1.0, (gamma + 1) * many / t)
+                    lane.threshold(i, eta * l1_ratio * charge, memory)
     weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
-    if committee:
-        weights = share_of(judge.losses)[None] @ weights
+    shares = share_of(judge.losses)[None] if committee else np.eye(K)
+    weights = shares @ weights
+    if zeros:
+        for k, share in enumerate(shares):
+            unit = share @ [of.rho / of.gradient_unit for of in residuals]
+            due = np.where(np.arange(D) < d, t * alpha * l1_ratio * unit, 0.0)
+            weights[k] = lasso(
+                np.tensordot(share, [lane.G for lane in lanes], 1),
+                due * (share @ [lane.subgradient for lane in lanes]),
+                due,
+                weights[k],
+            )
     if fit_intercept:
         weights[:, d] += own.offset - weights[:, :d] @ columns.centre
     return weights, total / omega.sum()

@@ -13,7 +13,7 @@ from ._loops cimport axpy
 import numpy as np
 
 
-def minimised(G, s, p, lower, upper, w, Py_ssize_t most_sweeps=1000, double tol=1e-14):
+def minimised(G, s, p, lower, upper, w, Py_ssize_t most_sweeps=1000, double tol=1e-24):
     """The minimiser, for a symmetric G whose n coordinates with a positive diagonal may move.
 
     ``tol``: the largest decrease by one coordinate, over the largest part of one coordinate in the quadratic, with which to end.

@@ -160,10 +160,12 @@ cdef class Stack(Method):
             memcpy(&self.new_S[which, 0, 0], &self.S[which, 0, 0], width * width * sizeof(double))
 
     cdef void commit(self, Row* row) noexcept nogil:
+        if self.penalty is not None:
+            self.penalty.count(row)
         Method.commit(self, row)
         self.combined.commit()
         if self.first_sight:
             memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
             memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
             if self.penalty is not None:
-                self.penalty.commit(row, self.v)
+                self.penalty.commit(self.v)

@@ -199,6 +199,47 @@ def test_the_stack_of_two_step_sizes(loss, variant):
             assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
+STACKED = [
+    {"alpha": 0.02, "average": 2.0},
+    {"alpha": 0.5, "average": False, "fit_intercept": False},
+    {"alpha": 0.05, "l1_ratio": 1.0, "average": 1.0},
+    {"alpha": 0.05, "l1_ratio": 0.5, "average": True, "domain": "box", "radius": RADIUS},
+    {"domain": "box", "radius": RADIUS, "average": 2.0},
+    {"domain": "l2", "radius": RADIUS, "average": False},
+    {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
+    {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+]
+some_losses = pytest.mark.parametrize(
+    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
+)
+
+
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
+        params = {"potential": potential, "structure": structure, **variant}
+        for w in (None, weight):
+            expected = stacked(Z, y, sample_weight=w, **reference, **params)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+
+
+@some_losses
+def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for structure, w in itertools.product(DIAGONALS, (None, weight)):
+        for alpha in (0.02, 1.0):
+            params = {"alpha": alpha, "l1_ratio": 0.9, "structure": structure}
+            expected = stacked(Z, y, sample_weight=w, zeros=True, **reference, **params)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+        assert np.count_nonzero(expected[0]) < expected[0].size
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @every_loss
 def test_newton_steps(loss, variant):
@@ -226,13 +267,13 @@ CONSTRAINED = [
     {"domain": "l2", "radius": RADIUS, "average": False},
     {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
     {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+    {"alpha": 0.02, "l1_ratio": 1.0, "average": 2.0},
+    {"alpha": 0.02, "l1_ratio": 0.4, "average": False},
 ]
 
 
 @pytest.mark.parametrize("variant", CONSTRAINED, ids=str)
-@pytest.mark.parametrize(
-    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
-)
+@some_losses
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
@@ -240,6 +281,21 @@ def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@some_losses
+def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
+    for w in (None, weight):
+        for alpha in (0.02, 1.0):
+            params = {"alpha": alpha, "l1_ratio": 0.9}
+            expected = newton(
+                Z, y, sample_weight=w, average=20.0, zeros=True, **reference, **params
+            )
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+        assert np.count_nonzero(expected[0]) < expected[0].size
 
 
 def test_hundreds_of_rounds_stay_on_the_references():
