@@ -99,6 +99,7 @@ class Works:
             self.full,
             self.latency,
             self.softmax,
+            self.kronecker,
             self.threads,
         ):
             yield from part()
@@ -243,6 +244,32 @@ class Works:
                 lambda X=X, y=y: sgd_pass().fit(X, y),
                 n,
             )
+
+    def kronecker(self):
+        """One matrix over the classes and one over the features, against one full matrix per class; both are ours."""
+        called, X, y = self.letters()
+
+        def fit(structure):
+            return lambda: one_pass(potential="adagrad", structure=structure, **PLAIN).fit(X, y)
+
+        yield Line(
+            f"kronecker adagrad, {called}, K = 26",
+            "full adagrad, a matrix per class",
+            2.0,
+            fit("kronecker"),
+            fit("full"),
+            len(y),
+        )
+
+    def letters(self):
+        """The data set letter, or rows like it, and what to call them."""
+        if self.folder is not None and self.folder.has("letter"):
+            split = self.folder.split("letter")
+            return "letter", split.X.toarray(), split.y
+        rng = np.random.default_rng(0)
+        X = np.round(15 * rng.random((3000 if self.short else 15000, 16)))
+        y = (X @ rng.standard_normal((16, 26))).argmax(axis=1)
+        return "like letter", X, y
 
     def threads(self):
         """Two threads against one; both are ours."""

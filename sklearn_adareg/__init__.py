@@ -1,10 +1,17 @@
 """Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
 
-from . import regret
+from . import regret, streams
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
 
 __version__ = "0.1.0"
-__all__ = ["AdaReg", "AdaRegClassifier", "AdaRegRegressor", "SpectralPotential", "regret"]
+__all__ = [
+    "AdaReg",
+    "AdaRegClassifier",
+    "AdaRegRegressor",
+    "SpectralPotential",
+    "regret",
+    "streams",
+]

@@ -42,6 +42,7 @@ def passes(params, recipe, rows):
 def finishes(params, recipe):
     """Whether ``fit`` ends with Newton steps over the rows: under an L1 penalty, where no number of passes is asked for."""
     free = params["max_iter"] is None and not params["early_stopping"]
+    free = free and recipe.half_life is None  # the rows count alike
     return free and recipe.zeros and _registry.loss(recipe.loss).curved
 
 
@@ -102,6 +103,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     d = X.shape[1]
     _rules.check_width(d)
     potential, structure = resolve_names(params, d)
+    _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
     method = choose_method(
         params, entry, _registry.STRUCTURES[structure], shape.joint and shape.lanes > 1

@@ -353,6 +353,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     def __getstate__(self):
         with guard_of(self).calls:  # not in the middle of a call that learns
             kept = super().__getstate__()
+            if (
+                kept.get("_state") is not None
+            ):  # the next call may begin before all arrays are written
+                kept = {**kept, "_state": kept["_state"].copy()}
         return {name: value for name, value in kept.items() if name not in ("_accepted", "_guard")}
 
     def __setstate__(self, kept):

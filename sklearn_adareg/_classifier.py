@@ -20,10 +20,11 @@ EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 def _gives_probabilities(estimator):
     """Whether the loss has probabilities behind its margins."""
-    if _registry.CLASSIFICATION_LOSSES[estimator.loss].probabilities is None:
+    loss = estimator._loss_in_use()
+    if _registry.CLASSIFICATION_LOSSES[loss].probabilities is None:
         others = _registry.names(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)
         raise AttributeError(
-            f"probability estimates are not available for loss={estimator.loss!r}; use {' or '.join(others)}, or wrap "
+            f"probability estimates are not available for loss={loss!r}; use {' or '.join(others)}, or wrap "
             "the model in CalibratedClassifierCV."
         )
     return True
@@ -44,7 +45,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for
     ``"full"`` with the potential ``"ons"``.
 
-    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others.
+    More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others. The
+    structure ``"kronecker"`` has one preconditioner for all of them.
 
     Parameters
     ----------
@@ -294,7 +296,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return self._probabilities().logarithms(self._margins(X))
 
     def _probabilities(self):
-        return _registry.CLASSIFICATION_LOSSES[self.loss].probabilities
+        return _registry.CLASSIFICATION_LOSSES[self._loss_in_use()].probabilities
 
     # ---- what the base asks -------------------------------------------------------------------------------------
 

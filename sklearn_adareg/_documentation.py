@@ -68,10 +68,10 @@ COMMON = {
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
     never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``: the eigendecomposition (of each
-    block) is reused until G could exceed :math:`1+\\delta` times the decomposed matrix; a Cholesky test certifies that it
-    does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0
-    decomposes in every round.""",
+    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``, and for kronecker: the
+    eigendecomposition (of each block or factor) is reused until the matrix could exceed :math:`1+\\delta` times the decomposed
+    one; a Cholesky test certifies that it does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is
+    the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and
@@ -141,6 +141,10 @@ progressive_loss_ : float
     Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
     needs no held-out rows. With ``method_="committee"`` or ``"stack"`` these predictions are those of the model that would have
     been published before the row, otherwise those of the iterates.
+progressive_curve_ : dict of ndarrays
+    The course of ``progressive_loss_`` over the ``rows`` at first sight: ``mean_loss`` so far and ``mean_loss_since`` the last point;
+    for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples of a power
+    of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive

@@ -8,6 +8,7 @@ from . import _workers
 from ._checks import check_rows
 from ._guard import guard_of
 from ._margins import margins
+from ._serving import plain_model
 from ._state import Publication
 
 
@@ -23,6 +24,11 @@ class FittedLinearModel:
                 f"This {type(self).__name__} has learnt nothing yet; call fit or partial_fit first."
             )
         return self._state
+
+    def _loss_in_use(self):
+        """The loss that the model learnt with, or is going to; the parameter may have been set since."""
+        state = getattr(self, "_state", None)
+        return self.loss if state is None else state.recipe.loss
 
     def _publish(self):
         """The model of the last finished round or, while rounds are played, the one that was last shown."""
@@ -60,8 +66,15 @@ class FittedLinearModel:
     @property
     def progressive_loss_(self):
         """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
-        loss, weight = self._fitted_state().totals.tolist()
+        progress = self._fitted_state().progress
+        loss, weight = progress.total("loss"), progress.total("weight")
         return loss / weight if weight else float("nan")
+
+    @property
+    def progressive_curve_(self):
+        """The course of ``progressive_loss_``, and for classifiers of the rate of mistakes: means so far and since the last point."""
+        state = self._fitted_state()
+        return state.progress.curve(state.classes)
 
     @property
     def potential_(self):
@@ -135,6 +148,22 @@ class FittedLinearModel:
         check_is_fitted(self)
         self._state.publication = None
         return self
+
+    def to_sklearn(self):
+        """A plain scikit-learn model with the same predictions, to serve.
+
+        It holds the weights and nothing of what learning needs, so its file is small, other programs load it without this
+        package, and converters such as skl2onnx know it. It does not change when this model learns on.
+
+        Returns
+        -------
+        LogisticRegression, LinearSVC, LinearRegression or PoissonRegressor
+            By the loss: ``LogisticRegression`` for ``"log_loss"``, ``LinearSVC`` for the other losses of classifiers (it has no
+            probabilities, so those of ``"modified_huber"`` are lost), ``PoissonRegressor`` for ``"poisson"``, ``LinearRegression``
+            for the other losses of regressors. Its own hyperparameters are at their defaults and mean nothing.
+        """
+        check_is_fitted(self)
+        return plain_model(self)
 
     def _margins(self, X):
         """X·coef + intercept, (n_rows, lanes)."""

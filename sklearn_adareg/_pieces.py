@@ -53,6 +53,8 @@ class Loss:
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
+    clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
+    plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
 
     @property
@@ -71,6 +73,7 @@ class Potential:
     inverse: bool = (
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
+    power: bool = False  # ψ(λ) = η λ^(−a) for some a
     time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
@@ -105,6 +108,12 @@ class Structure:
     )
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
+    couples_lanes: bool = (
+        False  # one H for all weight vectors of a model, of which it needs several
+    )
+    powers_only: bool = False  # takes roots of ψ that only a power has
+    mirror_descent_only: bool = False
+    takes_domains: bool = True  # has projections in the norm of H⁻¹
     forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds

@@ -5,7 +5,7 @@ from scipy.linalg import eigh
 from sklearn.base import clone
 from sklearn.utils import Bunch
 
-from . import _recipe, _workers
+from . import _recipe, _registry, _workers
 from ._base import BaseAdaReg
 
 
@@ -22,7 +22,7 @@ def record(estimator, X, y, sample_weight=None):
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        Their targets: two classes, or one number each.
+        Their targets: two classes, or one number each; several of either where the structure is ``"kronecker"``.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights; a row of weight 0 is no round.
 
@@ -48,6 +48,9 @@ def record(estimator, X, y, sample_weight=None):
         refresh_factor : float
             The smallest κ ≥ 1 such that :math:`H \preceq \kappa\, \psi(P_S G_t)` in every round: 1 where no decomposition
             was reused.
+        L, R : ndarray of shape (K, K) and (D, D)
+            With structure ``"kronecker"``, which has them in place of H and H0: the two matrices at the end. x and g then have
+            the shapes (T + 1, K, D) and (T, K, D) for K weight vectors, and :func:`kronecker_bound` is their bound.
 
     Examples
     --------
@@ -89,6 +92,8 @@ def record(estimator, X, y, sample_weight=None):
         )
     model = clone(estimator).set_params(verbose=0)
     state, X, targets, weights, order = model._first_state(X, y, sample_weight)
+    if _registry.STRUCTURES[state.recipe.structure].couples_lanes:
+        return _play_coupled(model, state, X, targets, weights, order)
     if state.recipe.lanes > 1:
         raise ValueError(
             f"record takes two classes or one target, and y asks for {state.recipe.lanes} weight vectors; record one class "
@@ -114,7 +119,10 @@ def _play(model, state, X, targets, weights, order):
         x[k + 1] = structure.last_iterate()[0]
         H[k] = _matrix(structure.preconditioner()[0], D)
         if recipe.refresh > 0:
-            factor = max(factor, _outgrown(H[k], structure.accumulated()[0], recipe))
+            psi = _recipe.potential_kernel(recipe)
+            factor = max(
+                factor, _outgrown(H[k], structure.accumulated()[0], recipe.eta, psi, recipe)
+            )
     return Bunch(
         x=x,
         g=g,
@@ -129,16 +137,50 @@ def _play(model, state, X, targets, weights, order):
     )
 
 
+def _play_coupled(model, state, X, targets, weights, order):
+    """The same where one H is that of all weight vectors: matrices in place of vectors, and the factors in place of H."""
+    recipe = state.recipe
+    [block] = state.blocks
+    method = _workers.method_of(block)
+    structure, shape = method.structure, (recipe.lanes, recipe.D)
+    intercept = np.ones(int(recipe.intercept))
+    x, g = np.empty((len(order) + 1, *shape)), np.empty((len(order), *shape))
+    losses, factor = np.empty(len(order)), 1.0
+    x[0] = structure.last_iterate()
+    for k, row in enumerate(order):
+        weight = weights[row] if len(weights) else 1.0
+        losses[k] = weight * model._play(state, X, order[k : k + 1], targets, weights, True)
+        z = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
+        g[k] = np.outer(method.slopes, np.concatenate([z, intercept]))
+        x[k + 1] = structure.last_iterate()
+        if recipe.refresh > 0:
+            half = structure.half_potential
+            pairs = zip(structure.preconditioner(), structure.accumulated(), strict=True)
+            factor = max(factor, np.prod([_outgrown(*pair, 1.0, half, recipe) for pair in pairs]))
+    L, R = structure.accumulated()
+    names = ("potential", "eta", "epsilon")
+    return Bunch(
+        x=x,
+        g=g,
+        L=L,
+        R=R,
+        losses=losses,
+        p=model.p,
+        refresh_factor=float(factor),
+        **{name: getattr(recipe, name) for name in names},
+    )
+
+
 def _matrix(kept, D):
     """A matrix from a matrix, its diagonal, or one number."""
     return kept if np.ndim(kept) == 2 else np.diag(np.broadcast_to(kept, D))
 
 
-def _outgrown(H, G, recipe):
-    """The smallest κ such that H ⪯ κ ψ(G)."""
+def _outgrown(H, G, eta, psi, recipe):
+    """The smallest κ such that H ⪯ κ η ψ(G)."""
     if np.ndim(G) < 2:
         return 1.0
     values, vectors = np.linalg.eigh(G)
-    h = recipe.eta * _recipe.potential_kernel(recipe)(np.maximum(values, recipe.epsilon))
+    h = eta * psi(np.maximum(values, recipe.epsilon))
     turned = vectors / np.sqrt(h)
     return float(eigh(turned.T @ H @ turned, eigvals_only=True)[-1])

@@ -15,6 +15,7 @@ from ._kernels import (
     _domains,
     _full_ons,
     _iso,
+    _kronecker,
     _l2_ball,
     _losses,
     _methods,
@@ -28,6 +29,7 @@ from ._pieces import LOG, Domain, Loss, Method, Potential, Probabilities, Struct
 from ._potentials import SpectralPotential
 
 LINEAR_PARTS = "has linear parts and is not exp-concave"
+LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
 
 
 def _log_loss_exp_concavity(margin, target, weight):
@@ -48,25 +50,32 @@ def _poisson_exp_concavity(margin, target, weight):
     return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
+LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         curved=True,
+        plain="sklearn.linear_model.LogisticRegression",
     ),
-    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS),
+    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
     "squared_hinge": Loss(
-        _losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity, curved=True
+        _losses.SquaredHinge,
+        exp_concavity=_squared_hinge_exp_concavity,
+        curved=True,
+        plain=LINEAR_SVC,
     ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
         exp_concavity=LINEAR_PARTS,
         curved=True,
+        plain=LINEAR_SVC,
     ),
-    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS),
+    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
 }
 REGRESSION_LOSSES = {
     "squared_error": Loss(
@@ -74,14 +83,32 @@ REGRESSION_LOSSES = {
         exp_concavity=_squared_error_exp_concavity,
         degree=2,
         curved=True,
+        plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
-        _losses.Huber, ("huber_delta",), exp_concavity=LINEAR_PARTS, degree=2, curved=True
+        _losses.Huber,
+        ("huber_delta",),
+        exp_concavity=LINEAR_PARTS,
+        degree=2,
+        curved=True,
+        plain=LINEAR_REGRESSION,
     ),
-    "absolute_error": Loss(_losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1),
-    "quantile": Loss(_losses.Quantile, ("quantile",), exp_concavity=LINEAR_PARTS, degree=1),
+    "absolute_error": Loss(
+        _losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1, plain=LINEAR_REGRESSION
+    ),
+    "quantile": Loss(
+        _losses.Quantile,
+        ("quantile",),
+        exp_concavity=LINEAR_PARTS,
+        degree=1,
+        plain=LINEAR_REGRESSION,
+    ),
     "epsilon_insensitive": Loss(
-        _losses.EpsilonInsensitive, ("insensitivity",), exp_concavity=LINEAR_PARTS, degree=1
+        _losses.EpsilonInsensitive,
+        ("insensitivity",),
+        exp_concavity=LINEAR_PARTS,
+        degree=1,
+        plain=LINEAR_REGRESSION,
     ),
     "squared_epsilon_insensitive": Loss(
         _losses.SquaredEpsilonInsensitive,
@@ -89,6 +116,7 @@ REGRESSION_LOSSES = {
         exp_concavity="has no known constant of exp-concavity",
         degree=2,
         curved=True,
+        plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
@@ -96,6 +124,7 @@ REGRESSION_LOSSES = {
         exp_concavity=_poisson_exp_concavity,
         curved=True,
         nonnegative_targets=True,
+        plain="sklearn.linear_model.PoissonRegressor",
         summary="models counts, and ``predict`` gives their mean",
     ),
 }
@@ -129,8 +158,9 @@ POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -143,13 +173,14 @@ POTENTIALS = {
     "ons": Potential(
         _potentials.OnlineNewton,
         operator_antitone=True,
+        power=True,
         inverse=True,
         newton=True,
         rates=(1.0, 10.0),
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -162,8 +193,9 @@ POTENTIALS = {
         _potentials.PNorm,
         ("p",),
         operator_antitone=True,
+        power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0)},
+        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",
@@ -180,6 +212,10 @@ def _full_kernel(recipe):
 def _block_kernel(recipe):
     inverse = potential(recipe.potential).inverse
     return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
+
+
+def _kronecker_kernel(recipe):
+    return _kronecker.Kronecker
 
 
 def _diag_kernel(recipe):
@@ -201,6 +237,11 @@ def _block_memory(lanes, D):
     )  # four matrices per lane or two and their corrections, and vectors
 
 
+def _kronecker_memory(lanes, D):
+    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+    return 48 * (lanes * lanes + D * D) + 72 * lanes * D
+
+
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
@@ -219,11 +260,23 @@ STRUCTURES = {
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
     ),
+    "kronecker": Structure(
+        _kronecker_kernel,
+        couples_lanes=True,
+        powers_only=True,
+        mirror_descent_only=True,
+        takes_domains=False,
+        auto_potential="ons",
+        memory=_kronecker_memory,
+        summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
+        "(:math:`O(K^2 + d^2 + Kd)` per round)",
+    ),
     "diag": Structure(
         _diag_kernel,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
@@ -233,6 +286,7 @@ STRUCTURES = {
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
+        forgets=True,
         one_step_size=True,
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
@@ -242,7 +296,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
-    "stack": Method(_stack.Stack, several="eta", prefix="stack_"),
+    "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
 DOMAINS = {

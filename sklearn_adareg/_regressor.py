@@ -23,7 +23,8 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs :math:`O(\\mathrm{nnz})` for
     the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
-    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner.
+    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner, which the
+    structure ``"kronecker"`` shares among them.
 
     Parameters
     ----------
@@ -229,14 +230,13 @@ insensitivity : float, default=0.1
         return ModelShape(lanes=np.shape(y)[1] if several else 1, rows_of_coef=several)
 
     def _decide(self, margins, classes):
-        return self._entry().link.inverse(margins)
+        return _registry.REGRESSION_LOSSES[self._loss_in_use()].link.inverse(margins)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # what scikit-learn checks where there are several targets has negative ones
-        entry = _registry.REGRESSION_LOSSES.get(
-            self.loss
-        )  # a tag is asked for before the loss is validated
+        # a tag is asked for before the loss is validated
+        entry = _registry.REGRESSION_LOSSES.get(self.loss) if isinstance(self.loss, str) else None
         nonnegative = entry is not None and entry.nonnegative_targets
         tags.target_tags.multi_output = not nonnegative
         tags.target_tags.positive_only = nonnegative

@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _registry
 from ._blocks import block_numbers
+from ._spectra import eigenvalues
 
 
 def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, refresh_factor=1.0):
@@ -171,6 +172,62 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
     spectrum = _projected_spectrum(G_T, structure, blocks)
     bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
     return float(epsilon * diameter**2 / (2 * eta) + eta / 2 * bracket)
+
+
+def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0):
+    r"""The regret bound of AdaGrad with a Kronecker product: Shampoo.
+
+    .. math::
+
+        (\kappa r \eta + b^2/2\eta)\, \mathrm{tr}\, L_T^{1/4}\, \mathrm{tr}\, R_T^{1/4}
+
+    where :math:`L_T = \varepsilon I + \sum_t g_t g_t^T` and
+    :math:`R_T = \varepsilon I + \sum_t g_t^T g_t` of gradients :math:`g_t` that are matrices of rank
+    r at most. Those of a linear model, slopes times row, have rank 1; an L2 penalty takes that to
+    the smaller of K and D.
+
+    It is Theorem 7 of the paper that introduces Shampoo, for any step size: :math:`r \varepsilon I +
+    \sum_t \mathrm{vec}(g_t)\, \mathrm{vec}(g_t)^T \preceq r\, L_T^{1/2} \otimes R_T^{1/2}`, so that
+    the sum of the squared dual norms of the gradients is at most :math:`2 r\, \mathrm{tr}(L_T^{1/4}
+    \otimes R_T^{1/4})`. It holds for the structure ``"kronecker"`` with the potential
+    ``"adagrad"`` and convex losses; no bound is claimed for the other potentials. Costs O(K³ + D³).
+
+    Parameters
+    ----------
+    L_T : array-like of shape (K, K)
+        The matrix of the weight vectors at the end of the run.
+    R_T : array-like of shape (D, D)
+        The matrix of the coordinates.
+    diameter : float
+        The b of the bound: the largest Euclidean distance, over all K·D numbers, of an iterate from
+        :math:`x^*`.
+    eta : float, default=None
+        The step size; None is the best one, :math:`b/\sqrt{2r}`.
+    rank : int, default=1
+        The largest rank r of a gradient.
+    refresh_factor : float, default=1.0
+        The factor :math:`\kappa` by which the matrix of a step may exceed that of :math:`L_t` and
+        :math:`R_t`: :math:`(1 + \delta)^{1/2}` for ``refresh`` :math:`\delta`.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    V. Gupta, T. Koren and Y. Singer, "Shampoo: Preconditioned Stochastic Tensor Optimization", 2018.
+
+    Examples
+    --------
+    >>> from sklearn_adareg.regret import kronecker_bound
+    >>> kronecker_bound([[16.0]], [[81.0, 0.0], [0.0, 1.0]], diameter=2.0, eta=1.0)
+    24.0
+    """
+    trace = np.prod([np.sum(eigenvalues(factor) ** 0.25) for factor in (L_T, R_T)])
+    stability = 0.5 * diameter**2
+    if eta is None:
+        eta = np.sqrt(stability / rank)
+    return float((stability / eta + refresh_factor * rank * eta) * trace)
 
 
 def _projected_spectrum(G_T, structure, blocks):

@@ -16,7 +16,9 @@ class ProgressiveReport:
         self.loss = self.weight = 0.0
         if quiet:
             return
-        self.before = state.totals.copy() if streaming else np.zeros(2)
+        self.before = np.zeros(2)
+        if streaming:
+            self.before[:] = state.progress.total("loss"), state.progress.total("weight")
         self.reported = np.array(state.reported) if streaming else np.zeros(2)
         if not streaming or state.rounds == 0:
             print(self.HEADER)

@@ -14,14 +14,14 @@ def make_rows(X, recipe):
     """Rows of X as the state's structure reads them.
 
     Where a structure's rounds are sparse, a penalty applies in the rounds in which a feature is not zero, and so does dual
-    averaging in running units where each coordinate has its own step size; zeros are dropped then. Otherwise dual averaging with
-    a potential that varies with time moves all coordinates in every round, and gets dense rows; so does a user's potential with a
-    domain that moves the whole point, since it is evaluated at all coordinates at once.
+    averaging in running units, or with a half-life, where each coordinate has its own step size; zeros are dropped then.
+    Otherwise dual averaging with a potential that varies with time moves all coordinates in every round, and gets dense rows; so
+    does a user's potential with a domain that moves the whole point, since it is evaluated at all coordinates at once.
     """
     structure = _registry.STRUCTURES[recipe.structure]
     potential = _registry.potential(recipe.potential)
     projects_all = potential.in_python and not _registry.DOMAINS[recipe.domain].coordinatewise
-    waits = structure.own_steps and recipe.scaled and recipe.dual
+    waits = structure.own_steps and recipe.dual and (recipe.scaled or recipe.half_life is not None)
     drop_zeros = not projects_all and (waits or (bool(recipe.alpha) and structure.sparse_rounds))
     moves_all = potential.time_varying and recipe.dual and not drop_zeros
     as_dense = projects_all or moves_all

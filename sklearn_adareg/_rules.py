@@ -100,6 +100,7 @@ def check_pairs(params):
             f"l1_ratio > 0 with structure={structure!r} is not supported, since the L1 prox has no closed form there; use "
             f"structure {' or '.join(others)}, or l1_ratio=0."
         )
+    check_structure(params)
     average = params["average"]
     if isinstance(average, Integral) and not isinstance(average, bool | np.bool_):
         raise ValueError(
@@ -127,6 +128,43 @@ def check_pairs(params):
     if params["l1_ratio"] > 0 and not alpha > 0:
         _warn_ignored(
             "l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave"
+        )
+
+
+def check_structure(params):
+    """Refuse a domain, an update or a potential that the structure does not take."""
+    structure = params["structure"]
+    if structure == "auto":
+        return
+    entry = _registry.STRUCTURES[structure]
+    if params["domain"] is not None and not entry.takes_domains:
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.takes_domains)
+        raise ValueError(
+            f"domain={params['domain']!r} with structure={structure!r} is not supported, since there is no projection in the norm "
+            f"of its H; use domain=None, or structure {' or '.join(others)}."
+        )
+    if _registry.UPDATES[params["update"]].dual and entry.mirror_descent_only:
+        others = _registry.names(_registry.UPDATES, lambda entry: not entry.dual)
+        raise ValueError(
+            f"update={params['update']!r} with structure={structure!r} is not supported, since steps of rank one need the gradient "
+            f"of the round alone; use update={' or '.join(others)}."
+        )
+    potential = params["potential"]
+    if entry.powers_only and potential != "auto" and not _registry.potential(potential).power:
+        others = _registry.names(_registry.POTENTIALS, lambda entry: entry.power)
+        raise ValueError(
+            f"potential={potential!r} with structure={structure!r} is not supported, since each factor takes the root of a power "
+            f"of its eigenvalues; use potential {' or '.join(others)}."
+        )
+
+
+def check_lanes(structure, lanes):
+    """Refuse a structure that couples weight vectors for a model of one."""
+    if _registry.STRUCTURES[structure].couples_lanes and lanes < 2:
+        others = _registry.names(_registry.STRUCTURES, lambda entry: not entry.couples_lanes)
+        raise ValueError(
+            f"structure={structure!r} couples the weight vectors of several classes or targets, and this model has one; use "
+            f"structure {' or '.join(others)}."
         )
 
 

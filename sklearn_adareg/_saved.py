@@ -3,6 +3,7 @@
 import numpy as np
 
 from . import _recipe
+from ._kernels import _records
 
 UNREADABLE = (
     AttributeError,
@@ -44,6 +45,9 @@ def _mismatch(state):
         what = _mismatch_of_block(block)
         if what is not None:
             return what
+    what = _records.mismatch(state.progress.sums, state.progress.points)
+    if what is not None:
+        return what
     if not state.blocks or next_lane != recipe.lanes:
         return f"it has {next_lane} weight vectors where its recipe has {recipe.lanes}"
     if state.classes is not None:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from . import _recipe
+from . import _recipe, _registry
+from ._progress import Progress
 from ._saved import UNREADABLE, DamagedState
 from ._upgrade import upgrade_arrays, upgrade_recipe, upgrade_state
 
@@ -77,8 +78,8 @@ class State:
         self.classes = classes
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
-        self.totals = np.zeros(2)  # weighted losses of rows at first sight, and their weights
-        self.reported = (0.0, 0.0)  # those two when a stream's progress was last printed
+        self.progress = Progress()  # of the rows at first sight
+        self.reported = (0.0, 0.0)  # losses and weights of what was last printed
         self.publication = None  # the fitted model as last shown
 
     @property
@@ -98,7 +99,7 @@ class State:
         vars(twin).update(vars(self))
         twin.publication = self._sparse_publication()
         twin.blocks = [block.copy() for block in self.blocks]
-        twin.totals = self.totals.copy()
+        twin.progress = self.progress.copy()
         twin.class_counts = None if self.class_counts is None else self.class_counts.copy()
         return twin
 
@@ -111,6 +112,7 @@ class State:
         sparse_publication = self._sparse_publication()
         kept = {**vars(self), "recipe": _recipe.to_plain(self.recipe)}
         kept["publication"] = None if sparse_publication is None else tuple(sparse_publication)
+        kept["progress"] = self.progress.to_plain()
         return {"format": FORMAT, **kept}
 
     def __setstate__(self, kept):
@@ -127,6 +129,10 @@ class State:
             if found == 1:
                 kept = upgrade_state(kept)
             recipe = _recipe.from_plain(kept["recipe"])
+            if "totals" in kept:  # before records were kept
+                kept["progress"] = Progress.of_earlier_version(*kept.pop("totals"))
+            else:
+                kept["progress"] = Progress.from_plain(kept["progress"])
             shown = kept["publication"]
             kept["publication"] = None if shown is None else Publication(*shown)
         except UNREADABLE as error:
@@ -136,7 +142,6 @@ class State:
 
     def _make_writeable(self):
         """Copy the small arrays of a memory-mapped pickle, which are read-only."""
-        self.totals = np.array(self.totals, dtype=np.float64)
         if self.class_counts is not None:
             self.class_counts = np.array(self.class_counts, dtype=np.float64)
 
@@ -147,9 +152,10 @@ def class_numbers(encoded, classes):
 
 
 def split_lanes(recipe):
-    """Lanes of each block: all in one if they learn jointly, else split evenly, whatever n_jobs, for threads to share."""
+    """Lanes of each block: all in one if a loss or an H joins them, else split evenly, whatever n_jobs, for threads to share."""
     lanes = recipe.lanes
-    if recipe.joint or lanes == 1:
+    coupled = _registry.STRUCTURES[recipe.structure].couples_lanes
+    if recipe.joint or coupled or lanes == 1:
         return [range(lanes)]
     return np.array_split(np.arange(lanes), min(lanes, max(4, 2 * -(-lanes // 16))))
 

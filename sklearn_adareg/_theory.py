@@ -47,6 +47,11 @@ def theory_steps(recipe, params, X, bounds):
     """
     asked = " and ".join(f"{n}='theory'" for n in ("eta", "epsilon") if params[n] == "theory")
     domain = _registry.DOMAINS[recipe.domain]
+    if not _registry.STRUCTURES[recipe.structure].takes_domains:
+        raise _undefined(
+            asked,
+            f"the bound needs a bounded domain, and structure={recipe.structure!r} takes none",
+        )
     if not domain.bounded:
         first, *others = _registry.names(_registry.DOMAINS, lambda entry: entry.bounded)
         raise ValueError(

@@ -13,12 +13,14 @@ from joblib import effective_n_jobs
 
 from . import _margins, _recipe, _registry
 from ._kernels import _rounds
+from ._kernels._records import Records, Transcript
 from ._kernels._structures import Structure
 from ._rows import make_rows
 
 SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
 SLOWEST = 1e-8  # seconds per number that a round may read or write
 _methods = WeakKeyDictionary()  # block → compiled method
+_records_of = WeakKeyDictionary()  # progress → compiled records
 _paces = WeakKeyDictionary()  # first block of a state → seconds per round
 
 
@@ -58,6 +60,16 @@ def method_of(block):
             kernel.lay_out(block.arrays, block.recipe.sparse)
         method = _methods[block] = _recipe.method_kernel(block.recipe, block.arrays)
     return method
+
+
+def records_of(state):
+    """The compiled records bound to the arrays of a state's progress."""
+    records = _records_of.get(state.progress)
+    if records is None:
+        classes = 0 if state.classes is None else len(state.classes)
+        progress, clip = state.progress, _registry.loss(state.recipe.loss).clip
+        records = _records_of[progress] = Records(progress.sums, progress.points, classes, *clip)
+    return records
 
 
 def published(state):
@@ -134,20 +146,23 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
     ``new`` says that these rows were never learnt from: a stack learns only from margins that are progressive. Blocks learn in
     threads. If one fails, all go back and play the rounds before the failure.
     """
-    totals, counts = (state.totals, state.class_counts) if new else (None, None)
+    records, counts = (records_of(state), state.class_counts) if new else (None, None)
     if len(state.blocks) == 1:
         [block] = state.blocks
-        tally = _play_block(block, rows[0], order, targets, weights, new, totals, counts)
+        tally = _play_block(block, rows[0], order, targets, weights, new, records, counts)
         return Outcome(
             tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
         )
     before = {
         "blocks": [block.copy() for block in state.blocks],
-        "totals": state.totals.copy(),
+        "progress": state.progress.copy(),
         "class_counts": None if state.class_counts is None else state.class_counts.copy(),
     }
     try:
-        tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs)
+        transcripts = [
+            Transcript(len(order), block.recipe.lanes) if new else None for block in state.blocks
+        ]
+        tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts)
         first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
         failed = tallies[first]
         structure = method_of(state.blocks[first]).structure
@@ -155,7 +170,7 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
         if failed.status != _rounds.FINISHED:
             vars(state).update(before)
         elif new:
-            state.totals = state.totals + np.array([total, failed.weight])
+            records.note_all(_joined(transcripts), order, targets, weights)
     except BaseException:
         vars(state).update(before)  # in one step, which nothing can interrupt
         raise
@@ -165,12 +180,14 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None):
     return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
 
 
-def _play_blocks(state, rows, order, targets, weights, new, n_jobs):
+def _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts):
     """The tallies of all blocks. However this ends, no thread is left behind."""
     counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
     tasks = [
-        (block, own, order, targets, weights, new, None, count)
-        for block, own, count in zip(state.blocks, rows, counts, strict=True)
+        (block, own, order, targets, weights, new, None, count, transcript)
+        for block, own, count, transcript in zip(
+            state.blocks, rows, counts, transcripts, strict=True
+        )
     ]
     workers = min(effective_n_jobs(n_jobs), len(tasks))
     if workers == 1:
@@ -183,9 +200,21 @@ def _play_blocks(state, rows, order, targets, weights, new, n_jobs):
             raise
 
 
-def _play_block(block, rows, order, targets, weights, new, totals, counts):
+def _play_block(block, rows, order, targets, weights, new, records, counts, transcript=None):
     method, lanes = method_of(block), block.lanes()
     method.first_sight = new
     method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
-    return _rounds.run_rounds(method, rows, order, own_targets, weights, totals, counts)
+    return _rounds.run_rounds(
+        method, rows, order, own_targets, weights, records, counts, transcript
+    )
+
+
+def _joined(transcripts):
+    """What all weight vectors said together: the sum of their losses, and their margins side by side."""
+    whole = Transcript(len(transcripts[0].values), sum(t.margins.shape[1] for t in transcripts))
+    np.sum([transcript.values for transcript in transcripts], axis=0, out=np.asarray(whole.values))
+    np.concatenate(
+        [transcript.margins for transcript in transcripts], axis=1, out=np.asarray(whole.margins)
+    )
+    return whole

@@ -24,12 +24,13 @@ Stochastic Optimization", 2017.
 """
 
 from ._record import record
-from ._regret_closed_forms import adagrad_bound, ons_bound, pnorm_bound
+from ._regret_closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
 from ._regret_of_runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
 
 __all__ = [
     "adagrad_bound",
     "dual_averaging_bound",
+    "kronecker_bound",
     "linear_regret",
     "ons_bound",
     "pnorm_bound",

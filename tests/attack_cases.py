@@ -91,6 +91,7 @@ OWN = {
         "scoring": [None, "r2"],
     },
 }
+COUPLING = [name for name, entry in _registry.STRUCTURES.items() if entry.couples_lanes]
 WRONG = [0, 0.0, -1, -0.5, 2, 10**400, np.nan, np.inf, "nonsense", [], None, np.float32(0.5), True]
 
 
@@ -133,12 +134,15 @@ def cases(draw, cls):
         params = tidy(params)
     if draw(st.integers(0, 19)) == 19:
         params[draw(st.sampled_from(list(choices)))] = draw(st.sampled_from(WRONG))
+    labels, targets = LABELS, [0, 0, 0, 1, 2, 5]
+    if params.get("structure") in COUPLING and draw(st.integers(0, 9)) < 9:
+        labels, targets = [some for some in LABELS if len(some) > 2], [2, 5]
     return Case(
         cls,
         params,
         draw(st.sampled_from(WIDTHS)),
-        draw(st.sampled_from(LABELS)),
-        draw(st.sampled_from([0, 0, 0, 1, 2, 5])),
+        draw(st.sampled_from(labels)),
+        draw(st.sampled_from(targets)),
     )
 
 
@@ -157,6 +161,12 @@ def tidy(params):
     if not domain.joint_prox:
         params.pop("alpha", None)
     structure = _registry.STRUCTURES.get(params.get("structure"))
+    if structure is not None and structure.couples_lanes:
+        for name in ("domain", "radius", "update", "eta", "epsilon"):
+            if params.get(name) == "theory" or name not in ("eta", "epsilon"):
+                params.pop(name, None)
+        if isinstance(params.get("potential"), SpectralPotential):
+            params.pop("potential")
     if structure is not None and structure.has_blocks:
         params.setdefault("blocks", 4)  # "auto" depends on how many rows the first call has
     else:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from reference_memory import Memory, discounted, forgetting
 
 # --- losses: (margin m, target y, parameters) -> (loss, slope in m) -------------------------------
 
@@ -121,6 +122,19 @@ STRUCTURES = {
 
 
 JOINT = ("full", "block")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
+
+
+def touched_blocks(z, blocks):
+    """Which coordinates are in a block with a value in z; a coordinate in none is alone."""
+    touched = z != 0
+    for block in blocks:
+        touched[block] = (z[block] != 0).any()
+    return touched
+
+
+def turns(structure, blocks, D):
+    """The matrices of more than one coordinate whose inverse is kept by rank-one updates."""
+    return {"full": [range(D)], "block": [b for b in blocks if len(b) > 1]}.get(structure, ())
 
 
 def preconditioner(G, psi, structure, epsilon, blocks=()):
@@ -277,15 +291,32 @@ class Lane:
     """One weight vector: its G, its iterates, and steps 2 to 4 of a round."""
 
     def __init__(
-        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+        self,
+        D,
+        d,
+        psi,
+        structure,
+        epsilon,
+        update,
+        domain,
+        radius,
+        alpha,
+        l1_ratio,
+        blocks=(),
+        half_life=None,
+        inverse=False,
     ):
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = blocks
         self.update, self.domain, self.radius = update, domain, radius
         self.alpha, self.l1_ratio = alpha, l1_ratio
         self.penalised = np.arange(D) < d
-        self.G = epsilon * np.eye(D)
-        self.theta = np.zeros(D)
+        self.lam, self.floor = forgetting(half_life), epsilon
+        in_turn = turns(structure, blocks, D) if inverse else ()
+        if in_turn and self.lam < 1:  # the prior is not whole in every round
+            self.floor = 0.0
+        self.memory = Memory(D, epsilon, self.lam, in_turn)
+        self.theta, self.rounds = np.zeros(D), 0.0
         self.last_touched = np.zeros(D, dtype=int)
         x_1 = np.zeros(D)
         if domain == "simplex":
@@ -293,8 +324,12 @@ class Lane:
         self.x, self.g, self.H = [x_1], [], []
         self.H0 = self.preconditioner()
 
+    @property
+    def G(self):
+        return self.memory.G
+
     def preconditioner(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
+        return preconditioner(self.G, self.psi, self.structure, self.floor, self.blocks)
 
     def step(self, z, slope):
         """Steps 2 to 4, for the row z and the weighted slope of its loss at z·x_t."""
@@ -302,17 +337,34 @@ class Lane:
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * np.where(self.penalised, x_t, 0.0)
-        self.G = self.G + np.outer(g, g)
-        self.theta = self.theta + g
+        touched = self.touched(z)
+        self.memory.take(g, touched)
+        self.theta = self.lam * self.theta + g
+        self.rounds = self.lam * self.rounds + 1
         H = self.preconditioner()
+        self.memory.end_round(touched)
         u = x_t - H @ g if self.update == "mirror_descent" else self.x[0] - H @ self.theta
         if self.composite:
-            touched = z != 0
             u = np.where(touched, self.charged(u, H, t), x_t)
             self.last_touched[touched] = t
+        elif self.stands_still:
+            u = np.where(touched, u, x_t)
         self.x.append(project(u, H, self.domain, self.radius, self.d))
         self.g.append(g)
         self.H.append(H)
+
+    def touched(self, z):
+        """The coordinates that a round is about, where a structure has rounds about some of them."""
+        if self.structure != "block":
+            return z != 0
+        whole = self.domain in ("l2", "l1", "simplex")
+        return touched_blocks(z, self.blocks) | (self.alpha > 0) | whole
+
+    @property
+    def stands_still(self):
+        """Whether a coordinate that is not touched waits with forgetting too, in dual averaging."""
+        alone = self.structure in ("diag", "block") and self.domain in (None, "box", "nonnegative")
+        return self.lam < 1 and self.update == "dual_averaging" and alone
 
     @property
     def composite(self):
@@ -320,7 +372,7 @@ class Lane:
 
     def charged(self, u, H, t):
         """u after the prox of all rounds not yet charged (mirror descent) or of all t (dual)."""
-        rounds = t - self.last_touched if self.update == "mirror_descent" else t
+        rounds = t - self.last_touched if self.update == "mirror_descent" else self.rounds
         alpha = np.where(self.penalised, self.alpha, 0.0)
         return prox(u, np.diag(H), alpha * rounds, self.l1_ratio)
 
@@ -361,12 +413,13 @@ class Run:
         return float(self.published[self.d]) if len(self.published) > self.d else 0.0
 
 
-def mean_iterate(x, average):
-    """Σ c_t x_t / Σ c_t over x_1 … x_T, the iterates that predicted; c_t = t^γ."""
+def mean_iterate(x, average, lam=1.0):
+    """Σ c_t x_t / Σ c_t over x_1 … x_T, the iterates that predicted; c_t = t^γ λ^(T−t)."""
     T = len(x) - 1
     if T == 0:
         return x[0].copy()
     c = np.arange(1, T + 1) ** float(0.0 if isinstance(average, bool) else average)
+    c = discounted(c, lam)
     return sum(c_t * x_t for c_t, x_t in zip(c, x, strict=False)) / sum(c)
 
 
@@ -380,6 +433,7 @@ def adareg(
     blocks=(),
     eta=1.0,
     epsilon=1.0,
+    half_life=None,
     p=2.0,
     update="mirror_descent",
     domain=None,
@@ -408,7 +462,9 @@ def adareg(
     psi = potential if callable(potential) else POTENTIALS[potential](eta, p)
     parameters = {"huber_delta": huber_delta, "quantile": quantile, "insensitivity": insensitivity}
     D = Z.shape[1]
-    lane = Lane(D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks)
+    domains = (update, domain, radius, alpha, l1_ratio)
+    inverse = potential == "ons"
+    lane = Lane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
     losses = []
     for t in np.flatnonzero(omega > 0):
         ell, slope = LOSSES[loss](Z[t] @ lane.x[-1], y[t], parameters)
@@ -423,7 +479,7 @@ def adareg(
         G=lane.G,
         H0=lane.H0,
         x_last=lane.last_iterate(),
-        x_mean=mean_iterate(x, average),
+        x_mean=mean_iterate(x, average, lane.lam),
         d=d,
         average=average,
     )

@@ -6,7 +6,8 @@ Lanes share nothing but the row, so a model of K weight vectors is a list of K l
 """
 
 import numpy as np
-from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox
+from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox, turns
+from reference_memory import Memory, discounted, forgetting
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -33,10 +34,10 @@ def with_intercept(Z, fit_intercept):
     return np.column_stack([Z, np.ones(len(Z))]) if fit_intercept else np.asarray(Z, dtype=float)
 
 
-def mean_of(iterates, average):
-    """Σ c_t x_t / Σ c_t over the iterates that predicted, c_t = t^γ."""
+def mean_of(iterates, average, lam=1.0):
+    """Σ c_t x_t / Σ c_t over the iterates that predicted, c_t = t^γ λ^(T−t)."""
     gamma = 0.0 if isinstance(average, bool) else average
-    c = np.arange(1.0, len(iterates) + 1) ** gamma
+    c = discounted(np.arange(1.0, len(iterates) + 1) ** gamma, lam)
     return np.tensordot(c, np.array(iterates), 1) / c.sum()
 
 
@@ -48,7 +49,8 @@ class Residuals:
     multiplied with that root mean square over the mean curvature.
     """
 
-    def __init__(self, loss, shifted):
+    def __init__(self, loss, shifted, lam=1.0):
+        self.lam = lam
         self.loss, self.degree, self.shifted = loss, DEGREES.get(loss, 0), shifted
         self.offset, self.started = 0.0, False
         self.squares = self.weight = 0.0
@@ -69,16 +71,16 @@ class Residuals:
             if self.loss != "poisson":
                 return value, slope, curvature
             slope = slope if abs(slope) > 1e-12 * y else 0.0  # what exp(log y) − y is by rounding
-            self.curvatures += omega * curvature
-            self.squares += omega * slope**2
-            self.weight += omega
+            self.curvatures = self.lam * self.curvatures + omega * curvature
+            self.squares = self.lam * self.squares + omega * slope**2
+            self.weight = self.lam * self.weight + omega
             mean = self.curvatures / self.weight or 1.0
             self.unit = np.sqrt(self.squares / self.weight) or 1.0
             self.rho = self.unit / mean if self.squares else 1.0
             return value, slope / self.unit, curvature / mean
         r = margin + self.offset - y
-        self.squares += omega * r**2
-        self.weight += omega
+        self.squares = self.lam * self.squares + omega * r**2
+        self.weight = self.lam * self.weight + omega
         self.rho = np.sqrt(self.squares / self.weight) or 1.0
         self.unit = self.rho if self.degree == 2 else 1.0
         value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
@@ -114,6 +116,11 @@ def carried(G, growth, epsilon):
     return G / np.outer(growth, growth) + epsilon * np.diag(1 - growth**-2)
 
 
+def softmax_of(margins):
+    p = np.exp(margins - margins.max())
+    return p / p.sum()
+
+
 # --- (A) numeric eta: Algorithm 1 in normalised coordinates ---------------------------------------
 
 
@@ -142,25 +149,43 @@ class ScaledLane:
     """One weight vector in normalised coordinates; domain and penalty in raw units."""
 
     def __init__(
-        self, D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks=()
+        self,
+        D,
+        d,
+        psi,
+        structure,
+        epsilon,
+        update,
+        domain,
+        radius,
+        alpha,
+        l1_ratio,
+        blocks=(),
+        half_life=None,
+        inverse=False,
     ):
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
         self.alpha, self.l1_ratio = np.where(np.arange(D) < d, alpha, 0.0), l1_ratio
         self.composite = alpha > 0 and structure not in JOINT
-        self.G, self.theta, self.x = epsilon * np.eye(D), np.zeros(D), np.zeros(D)
+        self.lam, self.floor, self.rounds = forgetting(half_life), epsilon, 0.0
+        in_turn = turns(structure, blocks, D) if inverse else ()
+        if in_turn and self.lam < 1:  # the prior is not whole in every round
+            self.floor = 0.0
+        self.memory = Memory(D, epsilon, self.lam, in_turn)
+        self.theta, self.x = np.zeros(D), np.zeros(D)
         self.last_touched = np.zeros(D, dtype=int)
         self.predicting = []
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.G, self.psi, self.structure, self.epsilon, self.blocks)
+        return preconditioner(self.memory.G, self.psi, self.structure, self.floor, self.blocks)
 
     def change_units(self, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
         before = self.psi_of_G()
-        self.G = carried(self.G, growth, self.epsilon)
+        self.memory.G = carried(self.memory.G, growth, self.epsilon)
         changed = (growth > 1) | fresh
         if not self.dual or not changed.any():
             return
@@ -176,20 +201,24 @@ class ScaledLane:
 
     def step(self, t, z, slope, units, factor, rho, gradient_unit):
         """Steps 2 to 4; ``factor`` is the common one, ``z`` and x in normalised coordinates."""
-        if slope == 0 and not self.alpha.any():
-            return
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        self.G = self.G + np.outer(g, g)
-        self.theta = self.theta + g
-        self.H = factor * rho * self.psi_of_G()
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        touched = z != 0
+        if self.structure == "block":
+            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        self.memory.take(g, touched)
+        self.theta = self.lam * self.theta + g
+        self.rounds = self.lam * self.rounds + 1
+        H = self.psi_of_G()
+        self.memory.end_round(touched)
+        if slope == 0 and not self.alpha.any() and not (self.dual and self.lam < 1):
+            return
+        self.H = factor * rho * H
         u = -self.H @ self.theta if self.dual else self.x - self.H @ g
         # The common factor and ρ move every coordinate of −Hθ a little. Coordinates that the row
         # does not touch wait for their turn, except where the whole point is worked out anyway.
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any()
         if self.composite:
             u = self.charged(u, t, units, gradient_unit)
         if self.composite or (
@@ -208,7 +237,7 @@ class ScaledLane:
 
     def charged(self, u, t, units, gradient_unit):
         """The prox in raw units of the rounds not charged yet (all of them, in dual averaging)."""
-        rounds = t if self.dual else t - self.last_touched
+        rounds = self.rounds if self.dual else t - self.last_touched
         h = np.diag(self.H) / units**2 / gradient_unit
         return units * prox(u / units, h, self.alpha * rounds, self.l1_ratio)
 
@@ -229,6 +258,7 @@ def scaled_adareg(
     blocks=(),
     eta=1.0,
     epsilon=1.0,
+    half_life=None,
     p=2.0,
     update="mirror_descent",
     domain=None,
@@ -245,16 +275,20 @@ def scaled_adareg(
     D = Z.shape[1]
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     psi = POTENTIALS[potential](eta, p)
-    lane = ScaledLane(
-        D, d, psi, structure, epsilon, update, domain, radius, alpha, l1_ratio, blocks
+    domains, inverse, lam = (
+        (update, domain, radius, alpha, l1_ratio),
+        potential == "ons",
+        forgetting(half_life),
     )
-    residuals = Residuals(loss, shifted=loss in (*DEGREES, "poisson") and fit_intercept)
+    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
+    residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])
-        spread += shares(z, structure, blocks)
-        factor = 1.0 if structure == "full" else np.sqrt(t / spread)
+        spread = lam * spread + shares(z, structure, blocks)
+        rounds = discounted(np.ones(t), lam).sum()
+        factor = 1.0 if structure == "full" else np.sqrt(rounds / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
@@ -263,250 +297,6 @@ def scaled_adareg(
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)
     last = lane.last_iterate(t, scale.units, residuals.gradient_unit)
-    x = (last if average is False else mean_of(lane.predicting, average)) / scale.units
+    x = (last if average is False else mean_of(lane.predicting, average, lam)) / scale.units
     x[d:] += residuals.offset
     return x, total / omega.sum()
-
-
-# --- (B) eta="auto", a diagonal: a stack of two step sizes ----------------------------------------
-
-
-class StackLane:
-    """One step size of one weight vector: mirror descent with a diagonal H."""
-
-    def __init__(self, D, d, psi, structure, epsilon, residuals, bounds, penalty):
-        self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
-        self.d, (self.domain, self.radius), (self.alpha, self.l1_ratio) = d, bounds, penalty
-        self.x, self.G = np.zeros(D), epsilon * np.eye(D)
-        if self.domain == "simplex":
-            self.x[:d] = self.radius / d
-        self.last_touched, self.subgradient = np.zeros(D, dtype=int), np.zeros(D)
-        self.predicting = []
-
-    def average(self, gamma):
-        return mean_of(self.predicting, gamma) if self.predicting else np.zeros_like(self.x)
-
-    def step(self, t, z, slope, curvature, omega, factor, newtonian, units, memory):
-        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
-
-        Penalty and domain are in raw units; a penalty is charged to the coordinates that are touched.
-        """
-        entering = np.sqrt(omega) * slope if newtonian else omega * slope
-        self.G = self.G + entering**2 * np.outer(z, z)
-        self.H = factor * preconditioner(self.G, self.psi, self.structure, self.epsilon)
-        shorter = 1.0
-        if self.residuals.loss in STEEP:
-            shorter = 1 / (1 + omega * curvature * (z @ self.H @ z))
-        u = self.x - self.residuals.rho * shorter * omega * slope * (self.H @ z)
-        if self.alpha:
-            self.remember(u, t, z, units, memory)
-            u = np.where(z != 0, self.charged(u, t, units), self.x)
-            self.last_touched[z != 0] = t
-        if slope or self.alpha or self.domain == "simplex":
-            self.x = self.projected(u, units)
-
-    def raw_steps(self, units):
-        return self.residuals.rho / self.residuals.gradient_unit * np.diag(self.H) / units**2
-
-    def due(self, t):
-        return np.where(np.arange(len(self.x)) < self.d, self.alpha * (t - self.last_touched), 0.0)
-
-    def charged(self, u, t, units):
-        return units * prox(u / units, self.raw_steps(units), self.due(t), self.l1_ratio)
-
-    def remember(self, u, t, z, units, memory):
-        """The share of the L1 penalty that a coordinate has taken, as a subgradient of ‖x‖₁."""
-        most = self.raw_steps(units) * self.due(t) * self.l1_ratio
-        for i in np.flatnonzero((z != 0) & (most > 0)):
-            weight = min(1.0, memory * (t - self.last_touched[i]) / t)
-            taken = np.clip(u[i] / units[i] / most[i], -1, 1)
-            self.subgradient[i] += weight * (taken - self.subgradient[i])
-
-    def projected(self, u, units):
-        H = self.H / np.outer(units, units)
-        return units * project(u / units, H, self.domain, self.radius, self.d)
-
-    def last_iterate(self, t, units):
-        if not self.alpha:
-            return self.x
-        return np.where(
-            self.due(t) > 0, self.projected(self.charged(self.x, t, units), units), self.x
-        )
-
-
-def confined(c, domain, radius):
-    """A combination of points of the domain, brought back into it: scaled, or clipped."""
-    if domain == "box":
-        return np.clip(c, -radius, radius)
-    if domain in ("nonnegative", "simplex"):
-        c = np.maximum(c, 0)
-    if domain == "simplex":
-        return radius * c / c.sum()
-    size = {"l2": np.linalg.norm(c), "l1": np.abs(c).sum()}.get(domain, 0.0)
-    return c * radius / size if radius is not None and size > radius else c
-
-
-class Combination:
-    """v of M = v·f, learnt by Newton steps with forgetting."""
-
-    def __init__(self, width):
-        self.v, self.S = np.eye(width)[0], np.zeros((width, width))
-
-        self.Q = np.zeros((width, width))  # of the penalty, ½ v'Qv, as last computed
-        self.numbers = 0  # read since then
-
-    def learn(self, t, hessian, gradient, unit):
-        self.S = self.S * (t / (t + 1)) ** 2 + hessian + self.Q / unit
-        gradient = gradient + self.Q @ self.v / unit
-        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
-
-    def read(self, z, seen, candidates, l1, l2):
-        """Renew Q when four numbers have been read per feature seen, or one in eight features.
-
-        ``candidates``: raw coefficients, (weight vectors, candidates, d).
-        """
-        self.numbers += np.count_nonzero(z)
-        if self.numbers >= max(4 * seen, len(z) / 8):
-            self.numbers, self.Q = 0, np.zeros_like(self.Q)
-            for w in np.concatenate(list(candidates), axis=1).T:
-                size = max(abs(self.v @ w), 1e-3 * np.abs(self.v * w).sum())
-                if size:
-                    self.Q += (l1 / size + l2) * np.outer(w, w)
-
-
-def softmax_of(margins):
-    p = np.exp(margins - margins.max())
-    return p / p.sum()
-
-
-def stacked(
-    Z,
-    y,
-    *,
-    loss="log_loss",
-    potential="adagrad",
-    structure="diag",
-    p=2.0,
-    epsilon=1.0,
-    average=1.0,
-    fit_intercept=True,
-    sample_weight=None,
-    n_classes=None,
-    alpha=0.0,
-    l1_ratio=0.0,
-    domain=None,
-    radius=None,
-    zeros=False,
-):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
-
-    ``zeros`` restores those of the L1 penalty where the combination is published.
-    """
-    d = np.shape(Z)[1]
-    Z = with_intercept(Z, fit_intercept)
-    D, K = Z.shape[1], n_classes or 1
-    gamma = 0.0 if isinstance(average, bool) else average
-    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
-    rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
-    shifted = loss in (*DEGREES, "poisson") and fit_intercept
-
-    def lane(eta):
-        psi = POTENTIALS[potential](eta, p)
-        residuals = Residuals(loss, shifted)
-        return StackLane(
-            D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio)
-        )
-
-    def candidates_of(vector):
-        lasts = [lane.x for lane in vector]
-        return [*([lane.average(average) for lane in vector] if average is not False else []), *lasts]
-
-    lanes = [[lane(eta) for eta in rates] for _ in range(K)]
-    own = Residuals(loss, shifted)  # of the combined margin
-    stack = Combination(4 if average is not False else 2)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
-    for row in np.flatnonzero(omega > 0):
-        t, w = t + 1, omega[row]
-        z, growth, fresh = scale.take(Z[row])
-        spread += z @ z
-        factor = np.sqrt(t / spread)
-        for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
-            one.meet(y[row])
-        lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
-        f = lasts
-        if average is not False:
-            averages = [[lane.average(average) @ z for lane in vector] for vector in lanes]
-            f = np.hstack([averages, lasts])
-        M = f @ stack.v
-        if n_classes:
-            label = int(y[row])
-            hit = np.eye(K)[label]
-            probabilities = softmax_of(M)
-            value = -np.log(probabilities[label])
-            b = (probabilities - hit) @ f
-            centred = f - probabilities @ f
-            excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
-            hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
-            stack.learn(t, w * hessian, w * b, 1.0)
-            slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
-            curvatures = np.zeros((K, 2))
-        else:
-            value, g, h = own.suffer(M[0], y[row], w)
-            h = max(h, g**2) / own.rho**2
-            unit = own.rho * own.gradient_unit
-            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0], unit)
-            answers = [
-                lane.residuals.suffer(m, y[row], w)
-                for lane, m in zip(lanes[0], lasts[0], strict=True)
-            ]
-            slopes = np.array([[slope for _, slope, _ in answers]])
-            curvatures = np.array([[curvature for _, _, curvature in answers]])
-        total += w * value
-        for k, vector in enumerate(lanes):
-            for r, lane in enumerate(vector):
-                if domain == "simplex":  # a weight that was there before its feature keeps its raw value
-                    lane.x = np.where(fresh, lane.x * scale.units, lane.x)
-                    lane.predicting = [
-                        np.where(fresh, x * scale.units, x) for x in lane.predicting
-                    ]
-                lane.predicting.append(lane.x)
-                lane.G = carried(lane.G, growth, epsilon)
-                lane.step(
-                    t,
-                    z,
-                    slopes[k, r],
-                    curvatures[k, r],
-                    w,
-                    factor,
-                    potential == "ons",
-                    scale.units,
-                    gamma + 1,
-                )
-        if alpha:
-            raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
-            seen = np.count_nonzero(scale.s[:d])
-            stack.read(z[:d], seen, raw, alpha * l1_ratio, alpha * (1 - l1_ratio))
-    weights = []
-    for vector in lanes:
-        candidates = [lane.last_iterate(t, scale.units) for lane in vector]
-        if average is not False:
-            candidates = [lane.average(average) for lane in vector] + candidates
-        own_weights = stack.v @ np.array(candidates) / scale.units
-        if zeros:
-            share = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
-            share = share / share.sum()
-            s = share @ [lane.subgradient for lane in vector]
-            h = share @ [
-                lane.residuals.rho
-                / lane.residuals.gradient_unit
-                * t
-                / (np.diag(lane.G) if structure == "diag" else np.trace(lane.G) / D)
-                for lane in vector
-            ]
-            small = np.abs(own_weights) <= h / scale.units**2 * alpha * l1_ratio * (1 - np.abs(s))
-            own_weights[:d][small[:d]] = 0.0
-        own_weights[:d] = confined(own_weights[:d], domain, radius)
-        weights.append(own_weights)
-    weights = np.array(weights)
-    weights[:, d:] += own.offset
-    return weights, total / omega.sum()

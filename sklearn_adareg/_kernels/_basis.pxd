@@ -33,22 +33,24 @@ cdef class Basis:
     cdef double[:, ::1] new_eigenvalues
     cdef double[:, ::1] new_h
     cdef double[::1] new_s
-    cdef double[:, ::1] whitened      # G_τ^(−1/2) g in the basis
+    cdef double[:, :, ::1] whitened   # G_τ^(−1/2) g in the basis, of each gradient
     cdef double[::1] along
     cdef double[::1] work
     cdef int[::1] iwork
 
     cdef void restrict_by(self, Restriction restriction, void* structure) noexcept
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
-    cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil
+    cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
+    cdef void times(self, Py_ssize_t lane, const double* b, bint rotated, double eta, double* out) noexcept nogil
+    cdef void commit(self, Py_ssize_t lane, double* g, Py_ssize_t n=?) noexcept nogil
     cdef void explicit(self, Py_ssize_t lane, double eta, double* H) noexcept nogil
     cdef int at_rest(self, Py_ssize_t lane) noexcept nogil
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil
-    cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil
-    cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil
+    cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
+    cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void into_basis(self, const double* V, const double* b) noexcept nogil
     cdef void out_of_basis(self, const double* V, double* out) noexcept nogil
     cdef void add_square(self, double* v, double* A) noexcept nogil

@@ -51,7 +51,8 @@ cdef class Basis:
             arrays["count"] = np.zeros(L)
         return arrays
 
-    def __init__(self, Potential potential, double delta, double epsilon, dict arrays):
+    def __init__(self, Potential potential, double delta, double epsilon, dict arrays, Py_ssize_t most=1):
+        """``most``: as many gradients as a round can bring, one unless told otherwise; where they wait, it is one."""
         self.potential, self.delta, self.epsilon = potential, delta, epsilon
         self.G, self.stale, self.refreshes = arrays["G"], arrays["stale"], arrays["refreshes"]
         if self.delta > 0.0:
@@ -65,7 +66,7 @@ cdef class Basis:
         self.L, self.D, self.small = L, D, D <= SMALL
         self.renewed = np.zeros(L, dtype=np.intc)
         self.new_V, self.new_eigenvalues, self.new_h = np.empty((L, D, D)), np.empty((L, D)), np.empty((L, D))
-        self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, D)), np.empty(D)
+        self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, most, D)), np.empty(D)
         self.work = np.empty(1 + 6 * D + 2 * D ** 2)
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
 
@@ -99,38 +100,42 @@ cdef class Basis:
 
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil:
         """out = η H_t b, where g joins G_t."""
+        if self.take(lane, g, 1) != 0:
+            return -1
+        self.times(lane, b, b == g and not self.renewed[lane], eta, out)
+        return 0
+
+    cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """Let n gradients, one behind the other, join G_t: the basis kept serves on, or a new one is made."""
+        self.renewed[lane] = not self.still_serves(lane, g, n)
+        return self.decompose(lane, g, n) if self.renewed[lane] else 0
+
+    cdef void times(self, Py_ssize_t lane, const double* b, bint rotated, double eta, double* out) noexcept nogil:
+        """out = η H_t b after ``take``; ``rotated``: b was the last gradient that it took, and the basis kept serves on."""
         cdef Py_ssize_t i
-        cdef const double* V
-        cdef const double* h
-        cdef bint rotated = False
-        self.renewed[lane] = not self.still_serves(lane, g)
-        if self.renewed[lane]:
-            if self.decompose(lane, g) != 0:
-                return -1
-            V, h = &self.new_V[lane, 0, 0], &self.new_h[lane, 0]
-        else:
-            V, h, rotated = &self.V[lane, 0, 0], &self.h[lane, 0], b == g
+        cdef const double* V = &self.new_V[lane, 0, 0] if self.renewed[lane] else &self.V[lane, 0, 0]
+        cdef const double* h = &self.new_h[lane, 0] if self.renewed[lane] else &self.h[lane, 0]
         if not rotated:
             self.into_basis(V, b)
         for i in range(self.D):
             self.along[i] *= eta * h[i]
         self.out_of_basis(V, out)
-        return 0
 
-    cdef void commit(self, Py_ssize_t lane, double* g) noexcept nogil:
-        """The round stands: G takes its gradient, or it waits."""
+    cdef void commit(self, Py_ssize_t lane, double* g, Py_ssize_t n=1) noexcept nogil:
+        """The round stands: G takes its gradients, or the one that there is waits."""
         cdef size_t row = self.D * sizeof(double)
         cdef Py_ssize_t i, k
         self.refreshes[lane] += self.renewed[lane]
         if self.room > 0:
             k = <Py_ssize_t> self.count[lane]
             memcpy(&self.pending_g[lane, k, 0], g, row)
-            memcpy(&self.pending_b[lane, k, 0], &self.whitened[lane, 0], row)
+            memcpy(&self.pending_b[lane, k, 0], &self.whitened[lane, 0, 0], row)
             self.count[lane] += 1.0
             if self.renewed[lane] or k + 1 == self.room:
                 self.take_pending(lane)
         else:
-            self.add_square(g, &self.G[lane, 0, 0])
+            for k in range(n):
+                self.add_square(g + k * self.D, &self.G[lane, 0, 0])
         if self.delta == 0.0:
             return
         if self.renewed[lane]:
@@ -143,7 +148,8 @@ cdef class Basis:
             self.s[lane] = self.stale[lane] = 0.0
         else:
             if self.room == 0:
-                self.add_square(&self.whitened[lane, 0], &self.W[lane, 0, 0])
+                for k in range(n):
+                    self.add_square(&self.whitened[lane, k, 0], &self.W[lane, 0, 0])
             self.s[lane] = self.new_s[lane]
 
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil:
@@ -154,19 +160,22 @@ cdef class Basis:
             add_squares(&self.pending_b[lane, 0, 0], k, &self.W[lane, 0, 0], self.D)
         self.count[lane] = 0.0
 
-    cdef bint still_serves(self, Py_ssize_t lane, const double* g) noexcept nogil:
-        """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg in ``along``."""
+    cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg of the last g in ``along``."""
         cdef int D = <int> self.D
         cdef int inc = 1, info = 0
         cdef double minus = -1.0
-        cdef double* b = &self.whitened[lane, 0]
-        cdef Py_ssize_t i, j
+        cdef double* b
+        cdef Py_ssize_t i, j, k
         if self.delta == 0.0 or self.stale[lane] != 0.0:
             return False
-        self.into_basis(&self.V[lane, 0, 0], g)
-        for i in range(D):
-            b[i] = self.along[i] * self.roots[lane, i]
-        self.new_s[lane] = self.s[lane] + dot(b, b, D)
+        self.new_s[lane] = self.s[lane]
+        for k in range(n):
+            b = &self.whitened[lane, k, 0]
+            self.into_basis(&self.V[lane, 0, 0], g + k * D)
+            for i in range(D):
+                b[i] = self.along[i] * self.roots[lane, i]
+            self.new_s[lane] += dot(b, b, D)
         if self.new_s[lane] <= self.delta:
             return True
         memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
@@ -176,24 +185,25 @@ cdef class Basis:
             for i in range(j + 1):
                 self.work[j * D + i] = -self.work[j * D + i]
             self.work[j * D + j] += 0.5 * self.delta
-        dsyr("U", &D, &minus, b, &inc, &self.work[0], &D)
+        for k in range(n):
+            dsyr("U", &D, &minus, &self.whitened[lane, k, 0], &inc, &self.work[0], &D)
         dpotrf("U", &D, &self.work[0], &D, &info)
         self.new_s[lane] = 0.5 * self.delta
         return info == 0
 
-    cdef int decompose(self, Py_ssize_t lane, const double* g) noexcept nogil:
-        """The eigenbasis of G + g gᵀ (of G itself without g), and ψ of the eigenvalues, none of which is below ε."""
+    cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """The eigenbasis of G with the squares of n gradients (maybe none), and ψ of the eigenvalues, none of which is below ε."""
         cdef int D = <int> self.D
         cdef int info = 0, inc = 1
         cdef int lwork = <int> self.work.shape[0]
         cdef int liwork = <int> self.iwork.shape[0]
         cdef double one = 1.0
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, k
         memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
         if self.room > 0:
             add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.new_V[lane, 0, 0], self.D)
-        if g != NULL:
-            dsyr("U", &D, &one, <double*> g, &inc, &self.new_V[lane, 0, 0], &D)
+        for k in range(n):
+            dsyr("U", &D, &one, <double*> g + k * D, &inc, &self.new_V[lane, 0, 0], &D)
         if self.restriction != NULL:
             self.restriction(self.structure, &self.new_V[lane, 0, 0])
         if self.small:
@@ -226,7 +236,7 @@ cdef class Basis:
     cdef int at_rest(self, Py_ssize_t lane) noexcept nogil:
         """Prepare ``explicit`` for a lane that the round under way does not touch."""
         self.renewed[lane] = self.delta == 0.0 or self.stale[lane] != 0.0
-        return self.decompose(lane, NULL) if self.renewed[lane] else 0
+        return self.decompose(lane, NULL, 0) if self.renewed[lane] else 0
 
     # ---- products -----------------------------------------------------------------------------------------------
 
@@ -286,7 +296,7 @@ cdef class Basis:
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil:
         """out = H⁻¹b / η in the basis of G itself; the next round decomposes it anew, with its gradient."""
         cdef Py_ssize_t i
-        if self.decompose(lane, NULL) != 0:
+        if self.decompose(lane, NULL, 0) != 0:
             return -1
         self.into_basis(&self.new_V[lane, 0, 0], b)
         for i in range(self.D):

@@ -1,10 +1,12 @@
 from ._cells cimport Cells
+from ._coordinatewise cimport Coordinatewise
 from ._rows cimport Row
 from ._setting cimport Clock, Setting
 from ._units cimport FeatureScale
 
 
 cdef class CombinedPenalty:
+    cdef Coordinatewise structure
     cdef Setting setting
     cdef Clock clock
     cdef Cells cells

@@ -32,6 +32,7 @@ cdef class CombinedPenalty:
         return {"stack_penalty": np.zeros((stacks, width, width)), "stack_numbers": np.zeros(2)}
 
     def __init__(self, Coordinatewise structure, dict arrays):
+        self.structure = structure
         self.setting, self.clock, self.scale, self.cells = structure.setting, structure.clock, structure.scale, structure.cells
         self.Q, self.numbers = arrays["stack_penalty"], arrays["stack_numbers"]
         self.width = self.Q.shape[1]
@@ -65,18 +66,20 @@ cdef class CombinedPenalty:
     cdef void renew(self, const double[:, ::1] v) noexcept nogil:
         cdef Py_ssize_t a, b, i, k, r, e, which
         cdef Py_ssize_t K = self.setting.K
-        cdef double m, size, factor
+        cdef double m, size, factor, kept = 1.0
         self.Q[:, :, :] = 0.0
         for i in range(self.setting.d):
             if self.scale.scale[i] == 0.0:
                 continue
+            if self.structure.memory is not None:        # a coordinate forgets when it is touched
+                kept = self.structure.memory.after(self.clock.t - self.structure.charged[i])
             for k in range(K):
                 which = 0 if self.setting.joint else k
                 for r in range(self.setting.R):
                     e = i * self.cells.stride + r * K + k
                     self.w[self.averages + r] = self.cells.x[e]
                     if self.averages:
-                        self.w[r] = self.cells.x[e] - self.cells.u[e] / self.clock.C
+                        self.w[r] = self.cells.x[e] - kept * self.cells.u[e] / self.clock.C
                 m = size = 0.0
                 for a in range(self.width):
                     self.w[a] /= self.scale.scale[i]

@@ -41,6 +41,7 @@ cdef class Committee(Method):
         self.losses, self.mean = self.arrays["committee_losses"], self.arrays["committee_mean"]
         self.new_losses, self.new_mean = np.array(self.losses), np.array(self.mean)
         self.shares, self.M, self.M_slopes = np.empty(R), np.empty(K), np.empty(K)
+        self.told = &self.M[0]
         self.combined = self.objective_of(K, "committee_")
         self.in_units = True                     # losses have to be committed too
         self.average_margins = np.zeros(self.setting.L)

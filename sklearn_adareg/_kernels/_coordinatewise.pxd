@@ -7,6 +7,7 @@ cdef class Coordinatewise(Structure):
     cdef Cells cells
     cdef double[::1] last            # the round in which a coordinate was last touched
     cdef double[:, ::1] subgradient  # of the L1 penalty, in −1 to 1, or None
+    cdef double[::1] charged         # the round up to which a coordinate has forgotten, where it does
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
     cdef bint plain                  # mirror descent without penalty and domain
@@ -20,6 +21,11 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] lengths         # per lane: how far a step of unit slope takes the margin
 
     cdef bint by_records(self) noexcept nogil
+    cdef void catch_up(self, Row* row) noexcept nogil
+    cdef void forget(self, Row* row) noexcept nogil
+    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil
+    cdef void catch_up_all(self) noexcept nogil
+    cdef void note_charged(self, Row* row, double when) noexcept nogil
     cdef void keep_raw_start(self, Row* row) noexcept nogil
     cdef int change_units(self, Row* row) noexcept nogil
     cdef int carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil

@@ -76,6 +76,8 @@ cdef class Coordinatewise(Structure):
             arrays["last"] = np.zeros(setting.D)
         if setting.zeros:
             arrays["subgradient"] = np.zeros((setting.D, setting.L))
+        if setting.forgotten > 0.0:
+            arrays["charged"] = np.zeros(setting.D)
         arrays["cells"] = cells
         return arrays
 
@@ -87,7 +89,7 @@ cdef class Coordinatewise(Structure):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.cells = Cells(arrays)
-        self.last, self.subgradient = arrays.get("last"), arrays.get("subgradient")
+        self.last, self.charged, self.subgradient = arrays.get("last"), arrays.get("charged"), arrays.get("subgradient")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
@@ -105,11 +107,17 @@ cdef class Coordinatewise(Structure):
         """A view of one number of every coordinate, (L, D)."""
         return self.arrays["cells"][self.arrays["fields"].index(name)].T
 
+    def kept(self):
+        """What is left of each coordinate's numbers after the rounds that it has not forgotten yet, (D,)."""
+        if self.memory is None:
+            return np.ones(self.setting.D)
+        return np.exp((self.arrays["clock"][0] - self.arrays["charged"]) * self.memory.log_lam)
+
     def average(self):
         """Σ c_t x_t / C_T over the iterates that predicted."""
         if self.arrays["clock"][1] == 0.0:
             return np.array(self.field("x"))
-        return self.field("x") - self.field("u") / self.arrays["clock"][1]
+        return self.field("x") - self.kept() * self.field("u") / self.arrays["clock"][1]
 
     def last_iterate(self):
         """x_{T+1}, with the penalty that is still to be charged, charged on a copy."""
@@ -122,10 +130,10 @@ cdef class Coordinatewise(Structure):
             unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
         rate, gradient_unit = self.present_rates()
         h = rate * self.present_steps()[:, :d]
-        rounds = self.arrays["clock"][0] - (0.0 if self.setting.dual else self.arrays["last"][:d])
+        rounds = self.rounds_in_sums() if self.setting.dual else self.arrays["clock"][0] - self.arrays["last"][:d]
         pending = rounds > 0.0
         with np.errstate(over="ignore"):
-            u = (-h * self.field("theta")[:, :d] if self.setting.dual else x[:, :d]) / unit
+            u = (-h * (self.kept() * self.field("theta"))[:, :d] if self.setting.dual else x[:, :d]) / unit
             u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             h = h / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
             charge = np.minimum(h, LARGEST_STEP) * rounds
@@ -153,11 +161,10 @@ cdef class Coordinatewise(Structure):
         if self.setting.scaled:
             unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
         rate, gradient_unit = self.residual_rates()
-        rounds = self.arrays["clock"][0]
         G = self.accumulated()
         G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
         with np.errstate(over="ignore"):
-            h = rate * rounds / (G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+            h = rate * self.rounds_in_sums() / (G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
         s = self.arrays["subgradient"].T[:, :d]
         h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
         found = np.array(weights)
@@ -165,11 +172,16 @@ cdef class Coordinatewise(Structure):
         found[:, :d][small] = 0.0
         return found
 
+    def rounds_in_sums(self):
+        """Σ λ^(T−t) over the rounds."""
+        rounds = self.arrays["clock"][0]
+        return rounds if self.memory is None else self.clock.discounted(rounds)
+
     def present_rates(self):
         """What steps are multiplied with between rounds, and the unit of the gradients, each (L, 1)."""
         rate, unit = self.residual_rates()
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
-            rate = rate * np.sqrt(self.arrays["clock"][0] / self.arrays["spread"][0])
+            rate = rate * np.sqrt(self.rounds_in_sums() / self.arrays["spread"][0])
         return rate, unit
 
     def present_steps(self):
@@ -191,7 +203,12 @@ cdef class Coordinatewise(Structure):
         return False
 
     cdef void enter(self, Row* row) noexcept nogil:
-        if row.index != NULL and self.by_records():
+        if self.memory is not None:
+            self.cells.take_copies(row)
+            self.catch_up(row)
+            if self.setting.scaled and self.setting.start != 0.0:
+                self.keep_raw_start(row)
+        elif row.index != NULL and self.by_records():
             self.cells.take_records()
         elif (row.index == NULL and self.cells.stride == self.setting.L and not self.potential.fallible
               and not (self.setting.scaled and self.setting.start != 0.0)):
@@ -220,9 +237,11 @@ cdef class Coordinatewise(Structure):
             self.descend(row)
             if not self.cells.records:
                 self.cells.scatter_all(row)
+            self.note_charged(row, self.clock.t)
             return 0
         self.aim(row)
         self.move(row)
+        self.note_charged(row, self.clock.t)
         if self.projects_whole or self.moves_all:
             self.confine(row)
         return 0
@@ -235,7 +254,61 @@ cdef class Coordinatewise(Structure):
                 self.cells.scatter(row, self.cells.Gb, self.cells.G)
             else:
                 self.cells.scatter_all(row)
+            self.note_charged(row, self.clock.t - 1.0)
         return 0
+
+    # ---- forgetting ---------------------------------------------------------------------------------------------
+
+    cdef void catch_up(self, Row* row) noexcept nogil:
+        """The copies of the touched coordinates forget the rounds that they have sat out."""
+        cdef Py_ssize_t j, l, i
+        cdef Py_ssize_t L = self.setting.L
+        cdef double rounds
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            rounds = self.clock.t - 1.0 - self.charged[i]
+            if rounds > 0.0:
+                for l in range(L):
+                    self.forget_numbers(j * L + l, self.memory.after(rounds), self.memory.lost_after(rounds))
+
+    cdef void forget(self, Row* row) noexcept nogil:
+        """The copies forget in the round under way."""
+        cdef Py_ssize_t e
+        if self.memory is not None:
+            for e in range(row.n * self.setting.L):
+                self.forget_numbers(e, self.memory.lam, self.memory.lost)
+
+    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil:
+        """G, and the sums of dual averaging and of the average."""
+        if self.cells.G != NULL:
+            self.cells.Gb[e] = kept * self.cells.Gb[e] + lost * self.setting.epsilon
+        if self.cells.tb != NULL:
+            self.cells.tb[e] = kept * self.cells.tb[e]
+        if self.cells.ub != NULL:
+            self.cells.ub[e] = kept * self.cells.ub[e]
+
+    cdef void catch_up_all(self) noexcept nogil:
+        """Every coordinate has forgotten up to and including the round under way."""
+        cdef Py_ssize_t i, l, e
+        cdef double kept, lost
+        for i in range(self.setting.D):
+            kept, lost = self.memory.after(self.clock.t - self.charged[i]), self.memory.lost_after(self.clock.t - self.charged[i])
+            self.charged[i] = self.clock.t
+            for l in range(self.setting.L):
+                e = i * self.cells.stride + l
+                if self.cells.G != NULL:
+                    self.cells.G[e] = kept * self.cells.G[e] + lost * self.setting.epsilon
+                if self.cells.theta != NULL:
+                    self.cells.theta[e] = kept * self.cells.theta[e]
+                if self.cells.u != NULL:
+                    self.cells.u[e] = kept * self.cells.u[e]
+
+    cdef void note_charged(self, Row* row, double when) noexcept nogil:
+        """The touched coordinates have been written back, having forgotten up to this round."""
+        cdef Py_ssize_t j
+        if self.memory is not None:
+            for j in range(row.n):
+                self.charged[row.index[j] if row.index != NULL else j] = when
 
     # ---- units --------------------------------------------------------------------------------------------------
 
@@ -333,8 +406,8 @@ cdef class Coordinatewise(Structure):
     cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil:
         """η, in units of the residuals, and shared by as many features as a row has active ones."""
         cdef double rate = self.setting.eta[lane] * self.rho[lane]
-        if self.scale is not None and self.scale.spread[0] + self.scale.norm2 > 0.0:   # not before the first row with a value
-            rate *= sqrt(self.clock.t / (self.scale.spread[0] + self.scale.norm2))
+        if self.scale is not None and self.scale.new_spread() > 0.0:   # not before the first row with a value
+            rate *= sqrt(self.clock.tau / self.scale.new_spread())
         return rate
 
     cdef void aim(self, Row* row) noexcept nogil:
@@ -342,7 +415,7 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t L = self.setting.L
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
-        cdef double h, goal, gap, rate, share, rounds = self.clock.t
+        cdef double h, goal, gap, rate, share, rounds = self.clock.tau
         cdef double unit = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
         if self.curvatures != NULL:                     # implicit steps; the penalty is charged with the whole rate
@@ -378,7 +451,7 @@ cdef class Coordinatewise(Structure):
                         h = within(h / (square * self.loss_units[l]), 0.0, LARGEST_STEP)
                         gap = h * rounds * self.setting.l1
                         if self.subgradient is not None and gap > 0.0:
-                            share = fmin(1.0, (self.setting.gamma + 1.0) * rounds / self.clock.t)
+                            share = fmin(1.0, (self.setting.gamma + 1.0) * rounds / self.clock.tau)
                             self.subgradient[i, l] += share * (within(goal / gap, -1.0, 1.0) - self.subgradient[i, l])
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.l2
@@ -427,8 +500,13 @@ cdef class Coordinatewise(Structure):
     cdef void confine(self, Row* row) noexcept nogil:
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""
         cdef Py_ssize_t l
+        cdef bint all_move = self.moves_all or (self.setting.dual and (self.setting.scaled or self.memory is not None))
+        cdef bint caught_up = self.memory is None
         for l in range(self.setting.L):
-            if self.moves_all or (self.setting.scaled and self.setting.dual) or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
+            if all_move or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):
+                if not caught_up:
+                    self.catch_up_all()
+                    caught_up = True
                 self.settle(row, l)
 
     cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil:

@@ -30,8 +30,6 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._potentials import stay_narrow as keep_potentials_narrow
 
-import numpy as np
-
 
 def stay_narrow(bint wish):
     """Do not use AVX-512, for tests of the loops that other machines run; what was wished before."""
@@ -61,11 +59,12 @@ cdef class Diagonal(Coordinatewise):
             self.in_vectors, self.in_records = inverse_fourth_root_descend, inverse_fourth_root_records
 
     def accumulated(self):
-        return np.array(self.field("G"))
+        kept = self.kept()
+        return kept * self.field("G") + (1.0 - kept) * self.setting.epsilon
 
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
-        self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL
+        self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL and self.memory is None
 
     cdef bint by_records(self) noexcept nogil:
         return self.fused
@@ -89,6 +88,7 @@ cdef class Diagonal(Coordinatewise):
         self.slopes = slopes
         if self.scale is not None and self.scale.grew and self.change_units(row) != 0:
             return POTENTIAL_RAISED
+        self.forget(row)
         square_in(row.z, self.entering(slopes), self.cells.Gb, row.n, self.setting.L)
         return 0
 
@@ -99,12 +99,17 @@ cdef class Diagonal(Coordinatewise):
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t L = self.setting.L
+        cdef double kept
         if row != NULL and row.index == NULL:                   # ψ of every coordinate is already here
             for i in range(D):
                 h[i] = self.cells.hb[i * L + lane]
         else:
             for i in range(D):
                 h[i] = self.cells.G[i * self.cells.stride + lane]
+            if self.memory is not None and row == NULL:         # within a round all have caught up
+                for i in range(D):
+                    kept = self.memory.after(self.clock.t - self.charged[i])
+                    h[i] = kept * h[i] + (1.0 - kept) * self.setting.epsilon
             self.potential.steps(h, h, D)
         for i in range(D):
             h[i] *= self.setting.eta[lane] if row == NULL else self.lane_rate(lane)

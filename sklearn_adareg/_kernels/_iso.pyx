@@ -5,6 +5,8 @@ Short rows are bound by the same chain as in ``_diag``; long ones by memory, wit
 
 Dual averaging moves every coordinate each round, since h does: ``IsotropicDual`` keeps x_t = −h_{t−1} θ_{t−1} unmultiplied, and
 its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ c_t x_t = −(A_T θ_T − Σ A_s g_s).
+With a half-life θ is kept as f_t θ̂_t, f_t = λ^t, so that a round adds g_t / f_t to the coordinates it touches and no other number
+changes; the identity holds for θ̂ with A_t = Σ c_s h_{s−1} f_{s−1} / f_s, times f_T. When f is tiny it is set back to 1, in O(D).
 """
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
@@ -15,6 +17,8 @@ from ._setting cimport Setting
 from ._structures cimport POTENTIAL_RAISED
 
 import numpy as np
+
+cdef double FAINTEST = 1e-60
 
 
 cdef class Isotropic(Coordinatewise):
@@ -53,7 +57,7 @@ cdef class Isotropic(Coordinatewise):
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = (self.plain and curvatures == NULL
                       and not (self.setting.scaled or self.setting.relative or self.setting.shifted
-                               or self.potential.fallible or self.setting.weights_as_rows))
+                               or self.potential.fallible or self.setting.weights_as_rows or self.memory is not None))
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
         cdef Py_ssize_t l
@@ -72,6 +76,7 @@ cdef class Isotropic(Coordinatewise):
         cdef const double* entering = self.entering(slopes)
         self.slopes = slopes
         self.take_units(row)
+        self.forget(row)
         if self.scale is not None:
             square_in(row.z, entering, self.cells.Gb, row.n, self.setting.L)
         for l in range(self.setting.L):
@@ -80,7 +85,7 @@ cdef class Isotropic(Coordinatewise):
         return 0
 
     cdef void take_units(self, Row* row) noexcept nogil:
-        """The trace in the units of this row."""
+        """The trace in the units of this row, having forgotten."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
             self.new_trace[l] = self.trace[l]
@@ -89,6 +94,9 @@ cdef class Isotropic(Coordinatewise):
             self.change_units(row)
         for l in range(self.setting.L):
             self.carried[l] = self.new_trace[l]
+            if self.memory is not None:
+                self.new_trace[l] = (self.memory.lam * self.new_trace[l]
+                                     + self.memory.lost * self.setting.D * self.setting.epsilon)
 
     cdef int carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil:
         self.new_trace[lane] += grown - self.cells.Gb[e]
@@ -132,6 +140,7 @@ cdef class Isotropic(Coordinatewise):
         self.keep_trace(row)
         if self.scale is not None and self.scale.grew:
             self.cells.scatter_all(row)
+            self.note_charged(row, self.clock.t - 1.0)
         return 0
 
     cdef void keep_trace(self, Row* row) noexcept nogil:
@@ -151,7 +160,14 @@ cdef class Isotropic(Coordinatewise):
             theta[i * self.cells.stride + lane] *= ratio
 
     cdef void gather_sums(self, Row* row) noexcept nogil:
-        self.cells.gather(row, self.cells.theta, self.cells.tb)
+        cdef Py_ssize_t j, l
+        cdef double* theta = self.cells.tb
+        if self.memory is None:
+            self.cells.gather(row, self.cells.theta, theta)
+            return
+        for j in range(row.n):                           # the copies have forgotten already
+            for l in range(self.setting.L):
+                theta[j * self.setting.L + l] *= self.ratio[l]
 
     cdef void descend(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
@@ -177,18 +193,22 @@ cdef class Isotropic(Coordinatewise):
 cdef class IsotropicDual(Isotropic):
     """Dual averaging without domain or penalty, O(nnz) a round: θ and Σ A_s g_s are kept, x is not."""
 
-    cdef double[::1] step        # per lane: η h_{t−1}
+    cdef double[::1] step        # per lane: η h_{t−1}, times f
     cdef double[::1] A
+    cdef double[::1] fade        # f, where something is forgotten
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
         arrays = super().allocate(setting, sparse)
         arrays["step"], arrays["A"] = np.zeros(setting.L), np.zeros(setting.L)
+        if setting.forgotten > 0.0:
+            arrays["fade"] = np.ones(1)
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.step, self.A = arrays["step"], arrays["A"]
+        self.fade = arrays.get("fade")
 
     def last_iterate(self):
         return -self.arrays["step"][:, None] * self.field("theta")
@@ -197,6 +217,8 @@ cdef class IsotropicDual(Isotropic):
         if self.arrays["clock"][1] == 0.0:
             return np.zeros((self.setting.L, self.setting.D))
         weighed = self.arrays["A"][:, None] * self.field("theta") - self.field("u")
+        if self.memory is not None:
+            weighed *= self.arrays["fade"][0]
         return -weighed / self.arrays["clock"][1]
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
@@ -208,26 +230,52 @@ cdef class IsotropicDual(Isotropic):
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t j, l
         cdef Py_ssize_t L = self.setting.L
-        cdef double g
+        cdef double g, fade = 1.0
         cdef double* theta = self.cells.tb
         cdef double* u = self.cells.ub
         self.keep_trace(row)
-        self.pass_by()
+        if self.memory is not None:
+            fade = self.fade[0] = self.fade[0] * self.memory.lam
+        self.pass_by(fade)
         for j in range(row.n):
             for l in range(L):
-                g = row.z[j] * self.slopes[l]
+                g = row.z[j] * self.slopes[l] / fade
                 theta[j * L + l] += g
                 if u != NULL:
                     u[j * L + l] += self.A[l] * g
         for l in range(L):
-            self.step[l] = self.lane_rate(l) * self.h[l]
+            self.step[l] = self.lane_rate(l) * self.h[l] * fade
         self.cells.scatter_all(row)
+        self.note_charged(row, self.clock.t)
+        if fade < FAINTEST:
+            self.set_back()
         return 0
+
+    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil:
+        """G alone, since the sums fade together."""
+        if self.cells.G != NULL:
+            self.cells.Gb[e] = kept * self.cells.Gb[e] + lost * self.setting.epsilon
+
+    cdef void set_back(self) noexcept nogil:
+        """f = 1 and A = 0 without a change to x and to the average."""
+        cdef Py_ssize_t i, l, e
+        cdef double fade = self.fade[0]
+        cdef double* theta = self.cells.theta
+        cdef double* u = self.cells.u
+        for l in range(self.setting.L):
+            for i in range(self.setting.D):
+                e = i * self.cells.stride + l
+                if u != NULL:
+                    u[e] = fade * (u[e] - self.A[l] * theta[e])
+                theta[e] *= fade
+            self.A[l] = 0.0
+            self.step[l] /= fade
+        self.fade[0] = 1.0
 
     cdef int rest(self, Row* row) noexcept nogil:
         if Isotropic.rest(self, row) != 0:
             return POTENTIAL_RAISED
-        self.pass_by()
+        self.pass_by(1.0)
         return 0
 
     cdef void scale_sums(self, Py_ssize_t lane, double ratio) noexcept nogil:
@@ -246,8 +294,8 @@ cdef class IsotropicDual(Isotropic):
         Isotropic.gather_sums(self, row)
         self.cells.gather(row, self.cells.u, self.cells.ub)
 
-    cdef void pass_by(self) noexcept nogil:
+    cdef void pass_by(self, double fade) noexcept nogil:
         """A round passes: the average takes the present point in."""
         cdef Py_ssize_t l
         for l in range(self.setting.L):
-            self.A[l] += self.clock.c * self.step[l]
+            self.A[l] += self.clock.c * self.step[l] / fade

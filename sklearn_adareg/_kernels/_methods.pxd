@@ -19,6 +19,7 @@ cdef class Method:
     cdef public bint first_sight          # the rows to come have not been seen before
     cdef readonly double[::1] margins, slopes     # of the last round; slopes with its weight
     cdef double[::1] curvatures
+    cdef const double* told               # the K margins that ``suffer`` gives the loss of
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil

@@ -43,9 +43,9 @@ cdef class Method:
         cdef Curvatures curvatures = None
         arrays = self.arrays
         if prefix + "residuals" in arrays:
-            residuals = Residuals(arrays[prefix + "residuals"], arrays["weight"])
+            residuals = Residuals(arrays[prefix + "residuals"], arrays["weight"], self.setting.forgetting)
         if prefix + "curvatures" in arrays:
-            curvatures = Curvatures(arrays[prefix + "curvatures"], arrays["weight"])
+            curvatures = Curvatures(arrays[prefix + "curvatures"], arrays["weight"], self.setting.forgetting)
         return Objective(lanes, self.setting.K, residuals, self.offsets, curvatures)
 
     def __init__(self, Structure structure):
@@ -58,6 +58,7 @@ cdef class Method:
         structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
         self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
+        self.told = &self.margins[0]
         self.first_sight = True
 
     def bind_loss(self, Loss loss):

@@ -14,6 +14,10 @@ cdef class Power(Potential):
     pass
 
 
+cdef class HalfPower(Power):
+    pass
+
+
 cdef class Callback(Potential):
     cdef object psi
     cdef int call(self, const double* lam, double* h, Py_ssize_t n) noexcept

@@ -74,6 +74,13 @@ cdef class PNorm(Power):
         self.power = 1.0 / (p + 1.0)
 
 
+cdef class HalfPower(Power):
+    """λ^(−a/2) of a power λ^(−a), for each factor of a Kronecker product."""
+
+    def __init__(self, Potential whole):
+        self.power = 0.5 * whole.power
+
+
 cdef class Callback(Potential):
     """A user's ψ in Python: called with the GIL on a copy of the eigenvalues; what it returns is checked."""
 

@@ -2,7 +2,9 @@
 import numpy as np
 
 from ._methods import Method
+from ._records import Records
 from ._rows import Rows
+from ._records import Transcript
 FINISHED: int
 STRAY_COLUMN: int
 LOSS_OVERFLOW: int
@@ -15,4 +17,4 @@ class Tally:
     weight: float
     rounds: int
     status: int
-def run_rounds(method: Method, rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray, totals: np.ndarray = ..., class_counts: np.ndarray = ...) -> Tally: ...
+def run_rounds(method: Method, rows: Rows, order: np.ndarray, targets: np.ndarray, weights: np.ndarray, records: Records = ..., class_counts: np.ndarray = ..., transcript: Transcript = ...) -> Tally: ...

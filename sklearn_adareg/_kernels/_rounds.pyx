@@ -4,10 +4,12 @@
 A round is a transaction. It stops without a trace when its loss or its gradient is not finite, or when a piece fails; the
 rounds before it stand.
 """
-from libc.math cimport isfinite, sqrt
+from libc.math cimport fmax, isfinite, sqrt
+from libc.string cimport memcpy
 
 from ._loops cimport ask_for
 from ._methods cimport Method
+from ._records cimport Records, Transcript
 from ._rows cimport Row, Rows
 from ._structures cimport NOT_FINITE, POTENTIAL_RAISED, Structure
 
@@ -29,20 +31,18 @@ cdef class Tally:
 
 
 def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights,
-               double[::1] totals=None, double[::1] class_counts=None) -> Tally:
+               Records records=None, double[::1] class_counts=None, Transcript transcript=None) -> Tally:
     """Play one round for each row number in ``order``; ``targets`` and ``weights`` go by row number too.
 
-    Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did. ``totals`` of loss and weight, and
-    ``class_counts`` of the rows played, are added to before anybody can interrupt, so they always are those of the finished rounds.
+    Returns a :class:`Tally`; its ``status`` says why the rounds ended before the rows did. ``records`` and ``class_counts`` take in
+    the rows played before anybody can interrupt, so they always are those of the finished rounds; ``transcript`` takes what each
+    round said.
     """
     cdef Tally tally = Tally()
     cdef Py_ssize_t k, label
     method.structure.prepare(rows.widest)
     with nogil:
-        play(method, method.structure, rows, order, targets, weights, tally)
-        if totals is not None:
-            totals[0] += tally.loss
-            totals[1] += tally.weight
+        play(method, method.structure, rows, order, targets, weights, records, transcript, tally)
         if class_counts is not None:
             for k in range(tally.rounds):
                 label = <Py_ssize_t> targets[order[k], 0]
@@ -52,7 +52,7 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
 
 
 cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets,
-               const double[::1] weights, Tally tally) noexcept nogil:
+               const double[::1] weights, Records records, Transcript transcript, Tally tally) noexcept nogil:
     cdef Row[2] pair                 # the row of this round, and the next one, on its way while this one is learnt from
     cdef Row* row
     cdef Py_ssize_t i, k, l
@@ -61,7 +61,8 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
     cdef bint weighted = weights.shape[0] > 0
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]
-    cdef double value, steepest, squared, weight = 1.0
+    cdef bint in_residuals = not method.objective.plain
+    cdef double value, steepest, squared, reach, weight = 1.0
     cdef int status
     if n > 0:
         rows.fetch(order[0], &pair[0])
@@ -93,8 +94,10 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
                 slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
         squared = steepest * row.norm2                  # ‖g_t‖²
-        tally.status = overflow(value, squared, structure.longest_step * structure.clock.C)
-
+        reach = structure.longest_step * structure.clock.C
+        if in_residuals:
+            reach *= largest(&structure.rho[0], lanes)  # steps are in the unit of the residuals
+        tally.status = overflow(value, squared, reach)
         if tally.status != FINISHED:
             structure.abandon(row)
             return
@@ -117,6 +120,11 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
         if method.in_units:
             method.commit(row)
         structure.clock.commit()
+        if records is not None:
+            records.note(value, weight, method.told, &targets[i, 0])
+        if transcript is not None:
+            transcript.values[k] = value
+            memcpy(&transcript.margins[k, 0], method.told, transcript.margins.shape[1] * sizeof(double))
         tally.loss += weight * value
         tally.weight += weight
         tally.rounds += 1
@@ -131,6 +139,14 @@ cdef inline int overflow(double value, double squared, double reach) noexcept no
     if squared > 0.0 and not reach * (1.0 + squared) < LARGEST and not reach * sqrt(squared) < LARGEST:
         return STEP_OVERFLOW
     return FINISHED
+
+
+cdef inline double largest(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double most = numbers[0]
+    for i in range(1, n):
+        most = fmax(most, numbers[i])
+    return most
 
 
 cdef int reason(int status) noexcept nogil:

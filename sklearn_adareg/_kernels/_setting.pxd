@@ -1,5 +1,5 @@
 cimport cython
-from libc.math cimport pow
+from libc.math cimport expm1, pow
 
 
 @cython.final
@@ -25,8 +25,10 @@ cdef class Clock:
     cdef double[::1] owner
     cdef double* now             # rounds and averaging weight so far
     cdef double gamma
+    cdef double forgetting, forgotten, log_forgetting
     cdef int whole               # γ where it is a small whole number, else −1
     cdef double t, c, C          # of the round under way; between rounds t is the number of rounds so far
+    cdef double tau              # Σ λ^(t−s) over the rounds s: t where nothing is forgotten
 
     cdef inline void begin_round(self) noexcept nogil:
         cdef int power
@@ -41,7 +43,11 @@ cdef class Clock:
                     self.c *= square
                 square *= square
                 power >>= 1
-        self.C = self.now[1] + self.c
+        self.C = self.forgetting * self.now[1] + self.c
+        self.tau = self.t if self.forgotten == 0.0 else self.discounted(self.t)
+
+    cdef inline double discounted(self, double rounds) noexcept nogil:
+        return expm1(rounds * self.log_forgetting) / -self.forgotten
 
     cdef inline void commit(self) noexcept nogil:
         self.now[0] = self.t

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """The numbers of a problem that do not change while it learns, and the clock that counts its rounds."""
-from libc.math cimport exp, expm1, log
+from libc.math cimport exp, expm1, log, log1p
 
 import numpy as np
 
@@ -30,10 +30,12 @@ cdef class Setting:
 
 
 cdef class Clock:
-    """Rounds t, averaging weights c_t = t^γ and their sum C_t."""
+    """Rounds t, averaging weights c_t = t^γ and their sum C_t = λ C_{t−1} + c_t."""
 
     def __init__(self, Setting setting, double[::1] now):
         self.owner, self.now = now, &now[0]
         self.t = now[0]
         self.gamma = setting.gamma
+        self.forgetting, self.forgotten = setting.forgetting, setting.forgotten
+        self.log_forgetting = log1p(-setting.forgotten)
         self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1

@@ -6,9 +6,10 @@ row was learnt from, so they are honest features. The prediction is M = v·f; af
 
     S ← S·(t/(t+1))² + h f fᵀ,    v ← v − (S + λI)⁻¹ ℓ'(M) f,    h = max(ℓ''(M), ℓ'(M)²),
 
-with v_1 = the average of the slowest; a penalty on the combined weights joins both lines (``_combined_penalty``). A combination of linear models is a linear model: the published weights are the same
-combination. Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside
-the lanes, whose loops it shares: the numbers of the step sizes lie side by side.
+with v_1 = the average of the slowest; with a half-life λ is one more factor on S, and a penalty on the combined weights joins both
+lines (``_combined_penalty``). A combination of linear models is a linear model: the published weights are the same combination.
+Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes, whose
+loops it shares: the numbers of the step sizes lie side by side.
 """
 from libc.math cimport fmax
 from libc.string cimport memcpy
@@ -49,6 +50,7 @@ cdef class Stack(Method):
         self.new_v, self.new_S = np.array(self.v), np.array(self.S)
         self.f, self.M = np.empty((K, self.width)), np.empty(K)
         self.M_slopes, self.M_curvatures = np.empty(K), np.empty(K)
+        self.told = &self.M[0]
         self.gradient, self.center = np.empty(self.width), np.empty(self.width)
         self.combined = self.objective_of(K, "stack_")
         self.penalty = CombinedPenalty(structure, arrays) if structure.penalised else None
@@ -123,7 +125,7 @@ cdef class Stack(Method):
         cdef Py_ssize_t width = self.width
         cdef Py_ssize_t K = self.setting.K
         cdef double t = self.clock.t
-        cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
+        cdef double fade = self.setting.forgetting * (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double h, excess, zero = 0.0
         if self.setting.joint and K > 1:         # softmax: slopes are p minus the indicator
             fade_in(&self.S[which, 0, 0], fade, 0.0, &self.f[which, 0], &self.new_S[which, 0, 0], width)

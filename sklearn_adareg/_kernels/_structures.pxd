@@ -1,4 +1,5 @@
 from ._domains cimport Domain
+from ._forgetting cimport Forgetting
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Clock, Setting
@@ -15,6 +16,7 @@ cdef class Structure:
     cdef readonly Clock clock
     cdef readonly dict arrays
     cdef FeatureScale scale          # None: features in raw units
+    cdef Forgetting memory           # None: nothing is forgotten
     cdef double[::1] rho             # per lane: what steps are multiplied with
     cdef double[::1] loss_units      # per lane: the gradient of the loss itself over that of the lane; penalties are on its scale
     cdef bint penalised

@@ -10,10 +10,12 @@ Under online scaling the row arrives in units of the largest value that each fea
 stays as it is when a unit grows, so the raw weight shrinks, and G is carried over to the new unit.
 
 The average Σ c_t x_t = C_T x_{T+1} − Σ C_s δ_s needs only the steps δ: ``u`` accumulates C_s δ_s, and costs what the step costs.
+With a half-life, C_t = λ C_{t−1} + c_t, u_t = λ u_{t−1} + C_t δ_t, and x − u/C is the average with weights c_t λ^(T−t).
 """
 from libc.math cimport sqrt
 
 from ._domains cimport NoDomain
+from ._forgetting cimport Forgetting
 from ._setting cimport Clock
 
 import numpy as np
@@ -26,11 +28,12 @@ cdef class Structure:
         self.setting, self.potential, self.domain, self.arrays = setting, potential, domain, arrays
         self.penalised = setting.l2 > 0.0 or setting.l1 > 0.0
         self.always_steps = (self.penalised or (setting.scaled and setting.start != 0.0)
-                             or (potential.time_varying and setting.dual))
+                             or ((potential.time_varying or setting.forgotten > 0.0) and setting.dual))
+        self.memory = Forgetting(setting) if setting.forgotten > 0.0 else None
         self.unconstrained = isinstance(domain, NoDomain)
         self.projects_whole = not (self.unconstrained or domain.coordinatewise)
         self.clock = potential.clock = Clock(setting, arrays["clock"])
-        self.scale = FeatureScale(arrays) if setting.scaled else None
+        self.scale = FeatureScale(arrays, setting.forgetting) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
         self.curvatures = self.average_margins = NULL
         cdef double epsilon = setting.epsilon

@@ -13,10 +13,15 @@ cdef class FeatureScale:
     cdef Py_ssize_t[::1] grown   # which of the row's coordinates have a larger scale than before,
     cdef Py_ssize_t grew         # and how many
     cdef double norm2            # ‖z̃‖² of the row
+    cdef double forgetting       # λ
 
     cdef void make_room(self, Py_ssize_t widest)
     cdef void propose(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
+
+    cdef inline double new_spread(self) noexcept nogil:
+        """Σ ‖z̃‖² with the row under way."""
+        return self.forgetting * self.spread[0] + self.norm2
 
     cdef inline double unit(self, Py_ssize_t i) noexcept nogil:
         """The scale of coordinate i between rounds; 1 for a feature that has not been seen."""
@@ -28,7 +33,7 @@ cdef class Residuals:
     cdef double[::1] squares     # Σ ω r² so far, per lane
     cdef double[::1] weight      # Σ ω so far
     cdef double[::1] new_squares
-    cdef double new_weight
+    cdef double new_weight, forgetting
 
     cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil
     cdef void commit(self) noexcept nogil
@@ -50,7 +55,7 @@ cdef class Curvatures:
     cdef double[::1] sums        # Σ ω ℓ'' so far, per lane
     cdef double[::1] weight      # Σ ω so far
     cdef double[::1] new_sums
-    cdef double new_weight
+    cdef double new_weight, forgetting
 
     cdef double propose(self, Py_ssize_t lane, double curvature, double weight) noexcept nogil
     cdef void commit(self) noexcept nogil

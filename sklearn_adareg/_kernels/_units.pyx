@@ -21,7 +21,8 @@ cdef class FeatureScale:
     def allocate(Setting setting):
         return {"scale": np.zeros(setting.D), "spread": np.zeros(1)} if setting.scaled else {}
 
-    def __init__(self, dict arrays):
+    def __init__(self, dict arrays, double forgetting=1.0):
+        self.forgetting = forgetting
         self.scale, self.spread = arrays["scale"], arrays["spread"]
         self.make_room(1)
 
@@ -65,7 +66,7 @@ cdef class FeatureScale:
 
     cdef void commit(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, j, k
-        self.spread[0] += self.norm2
+        self.spread[0] = self.new_spread()
         for k in range(self.grew):
             j = self.grown[k]
             i = row.index[j] if row.index != NULL else j
@@ -73,20 +74,20 @@ cdef class FeatureScale:
 
 
 cdef class Residuals:
-    """ρ² = Σ ω r² / Σ ω of each lane, the residual of the round under way included."""
+    """ρ² = Σ ω r² / Σ ω of each lane, the residual of the round under way included; λ per round where it forgets."""
 
     @staticmethod
     def allocate(Py_ssize_t lanes):
         return {"residuals": np.zeros(lanes), "weight": np.zeros(1)}
 
-    def __init__(self, double[::1] squares, double[::1] weight):
-        self.squares, self.weight = squares, weight
+    def __init__(self, double[::1] squares, double[::1] weight, double forgetting=1.0):
+        self.squares, self.weight, self.forgetting = squares, weight, forgetting
         self.new_squares = np.array(squares)
 
     cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil:
         """ρ of a lane with this residual; 0 while all residuals are 0."""
-        self.new_weight = self.weight[0] + weight
-        self.new_squares[lane] = self.squares[lane] + weight * residual * residual
+        self.new_weight = self.forgetting * self.weight[0] + weight
+        self.new_squares[lane] = self.forgetting * self.squares[lane] + weight * residual * residual
         return sqrt(self.new_squares[lane] / self.new_weight)
 
     cdef void commit(self) noexcept nogil:
@@ -121,13 +122,14 @@ cdef class Offsets:
 cdef class Curvatures:
     """The mean curvature of each lane, for losses with a log link: what a residual over it moves a margin by has no unit."""
 
-    def __init__(self, double[::1] sums, double[::1] weight):
+    def __init__(self, double[::1] sums, double[::1] weight, double forgetting=1.0):
         self.sums, self.weight, self.new_sums = sums, weight, np.array(sums)
+        self.forgetting = forgetting
 
     cdef double propose(self, Py_ssize_t lane, double curvature, double weight) noexcept nogil:
         """The mean with this curvature; 1 while all are 0."""
-        self.new_weight = self.weight[0] + weight
-        self.new_sums[lane] = self.sums[lane] + weight * curvature
+        self.new_weight = self.forgetting * self.weight[0] + weight
+        self.new_sums[lane] = self.forgetting * self.sums[lane] + weight * curvature
         return self.new_sums[lane] / self.new_weight if self.new_sums[lane] > 0.0 else 1.0
 
     cdef void commit(self) noexcept nogil:

@@ -16,7 +16,7 @@ LAYERS = (
     "_rounds",
     "_stack _committee",
     "_methods _combined_penalty",
-    "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral",
+    "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _kronecker",
     "_block",
     "_families",
     "_full _coordinatewise _block_point",
@@ -26,8 +26,8 @@ LAYERS = (
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained",
-    "_metric _potentials _losses _rows _setting _undo",
-    "_block_loops _eigen_loops _fused_loops _power_loops _loops _lapack",
+    "_metric _forgetting _potentials _losses _rows _setting _undo _records",
+    "_block_loops _kronecker_loops _eigen_loops _fused_loops _power_loops _loops _lapack",
 )
 DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
 # "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"

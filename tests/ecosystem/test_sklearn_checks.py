@@ -2,6 +2,7 @@
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
@@ -18,7 +19,7 @@ INSTANCES = [
         cls(potential, structure)
         for cls in BOTH
         for potential in _registry.POTENTIALS
-        for structure in _registry.STRUCTURES
+        for structure in STRUCTURES
     ),
     *(
         AdaRegClassifier(loss=loss)

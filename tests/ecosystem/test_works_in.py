@@ -36,6 +36,7 @@ from sklearn.multioutput import MultiOutputClassifier, RegressorChain
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler, maxabs_scale
 from sklearn.semi_supervised import SelfTrainingClassifier
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
@@ -123,7 +124,7 @@ def test_frozen_estimator_stays_as_it_is(iris):
 
 ALGORITHMS = {
     "potential": list(_registry.POTENTIALS),
-    "structure": list(_registry.STRUCTURES),
+    "structure": STRUCTURES,
     "eta": [0.1, 1.0],
 }
 

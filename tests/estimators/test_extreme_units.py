@@ -256,3 +256,17 @@ def test_a_parameter_beyond_every_float_is_told_from_a_small_one():
     model = AdaRegRegressor(eta=np.float32(0.5)).partial_fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"eta was .*0\.5.* when this model began"):
         model.set_params(eta=10**400).partial_fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("width", [5, 101])
+def test_a_step_size_that_overflows_in_the_unit_of_the_residuals_stops_the_round(structure, width):
+    """The step is η times the unit of the residuals: each may be representable and their product not."""
+    X = np.random.default_rng(0).normal(size=(20, width))
+    y = np.zeros(20)
+    y[10] = 1e140
+    model = AdaRegRegressor(structure=structure, potential="adagrad", eta=1e200, epsilon=1.0)
+    with pytest.raises(ValueError, match="Stopped at row 10: the step is too large"):
+        model.partial_fit(X, y)
+    assert_finite(model)
+    assert model.t_ == 10

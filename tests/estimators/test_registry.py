@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.utils._param_validation import InvalidParameterError
-from streams import estimator, learn, rows, target, weights_of
+from streams import STRUCTURES, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry, regret
 from sklearn_adareg._kernels import _domains, _losses, _potentials
@@ -33,7 +33,7 @@ def sixth_root(**facts):
     return Potential(lambda: _potentials.PNorm(5.0), operator_antitone=True, **facts)
 
 
-@pytest.mark.parametrize("structure", list(_registry.STRUCTURES))
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_new_potential_is_one_entry(register, structure):
     with pytest.raises(InvalidParameterError, match="'potential' parameter"):
         estimator("sixth_root", structure).fit(X, Y)
@@ -49,7 +49,7 @@ def test_a_new_potential_is_named_where_another_is_refused(register):
         AdaRegClassifier("seventh_root").fit(X, Y)
 
 
-@pytest.mark.parametrize("structure", list(_registry.STRUCTURES))
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_new_potential_without_theory_has_no_eta_of_theory(register, structure):
     """In version 0.1 it silently got the step size of the Online Newton Step."""
     register(_registry.POTENTIALS, "sixth_root", sixth_root())

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from streams import estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
@@ -168,3 +169,23 @@ def test_messages_do_not_name_numpys_types():
     for attempt in attempts:
         with pytest.raises(ValueError, match=r"^(?!.*(np\.|array\(|dtype)).+$"):
             attempt()
+
+
+@pytest.mark.parametrize("loss", [[], {}, None, "nonsense", 7])
+def test_a_loss_that_is_none_is_refused_by_fit_and_by_nothing_before_it(loss):
+    for cls in (AdaRegClassifier, AdaRegRegressor):
+        with pytest.raises(NotFittedError):
+            cls(loss=loss).predict([[1.0]])
+        with pytest.raises(ValueError, match="'loss' parameter"):
+            cls(loss=loss).fit([[1.0], [2.0]], [0, 1])
+
+
+@pytest.mark.parametrize("loss", [[], "nonsense", "hinge", "poisson"])
+def test_a_fitted_model_predicts_with_the_loss_that_it_learnt(loss):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    model = AdaRegClassifier().fit(X, y)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(model.set_params(loss=loss).predict_proba(X), expected)
+    model = AdaRegRegressor().fit(X, y)
+    expected = model.predict(X)
+    np.testing.assert_array_equal(model.set_params(loss=loss).predict(X), expected)

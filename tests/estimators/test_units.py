@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
@@ -17,7 +18,7 @@ RESIDUAL = [
 LEARNERS = {"defaults": {}} | {
     f"{potential}-{structure}-{eta}": {"potential": potential, "structure": structure, "eta": eta}
     for potential, structure, eta in itertools.product(
-        _registry.POTENTIALS, _registry.STRUCTURES, ("auto", 0.7)
+        _registry.POTENTIALS, STRUCTURES, ("auto", 0.7)
     )
 }
 STREAMS = {  # loss and number of classes
@@ -342,7 +343,7 @@ def test_pickles_in_mid_stream_change_no_bit(learner, way, container):
     )
 
 
-@pytest.mark.parametrize("structure", _registry.STRUCTURES)
+@pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("update", _registry.UPDATES)
 def test_the_last_iterate_stays_on_the_simplex_when_units_grow(structure, update):
     X = np.array([[1.0, 1.0], [2.0, 0.5], [4.0, 3.0]])
@@ -365,7 +366,7 @@ def test_the_last_iterate_stays_on_the_simplex_when_units_grow(structure, update
 
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("update", _registry.UPDATES)
-@pytest.mark.parametrize("structure", _registry.STRUCTURES)
+@pytest.mark.parametrize("structure", STRUCTURES)
 def test_a_weight_from_before_its_feature_was_seen_keeps_its_raw_value(structure, update, average):
     params = {"loss": "hinge", "domain": "simplex", "radius": 2.0, "update": update}
     model = AdaRegClassifier("adagrad", structure, eta=0.5, average=average, **params)

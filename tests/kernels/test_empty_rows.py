@@ -6,12 +6,13 @@ Whether a kernel computes an address from a null pointer is for ``.ci/sanitize``
 import numpy as np
 import pytest
 from scipy import sparse
+from streams import STRUCTURES
 
-from sklearn_adareg import AdaRegRegressor, _registry
+from sklearn_adareg import AdaRegRegressor
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
-@pytest.mark.parametrize("structure", ["auto", *_registry.STRUCTURES])
+@pytest.mark.parametrize("structure", ["auto", *STRUCTURES])
 def test_rows_without_entries_are_rows_of_zeros(structure, fit_intercept):
     y = np.arange(40.0)
     model = AdaRegRegressor(structure=structure, fit_intercept=fit_intercept, random_state=0)

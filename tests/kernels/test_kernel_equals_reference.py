@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference import adareg
 from scipy import sparse
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, _registry
 
@@ -13,7 +14,6 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential,
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
 
 POTENTIALS = list(_registry.POTENTIALS)
-STRUCTURES = list(_registry.STRUCTURES)
 DOMAINS = list(_registry.DOMAINS)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 BLOCKS = [[0, 2], [1, 3]]  # of structure "block"

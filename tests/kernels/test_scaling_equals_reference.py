@@ -4,9 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from reference_auto import scaled_adareg, stacked
+from reference_auto import scaled_adareg
 from reference_newton import newton
+from reference_stack import stacked
 from scipy import sparse
+from streams import STRUCTURES
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
@@ -14,7 +16,6 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
 
 POTENTIALS = list(_registry.POTENTIALS)
-STRUCTURES = list(_registry.STRUCTURES)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 DIAGONALS = ("diag", "iso")
 BLOCKS = [[0, 2], [1, 3]]  # of structure "block"

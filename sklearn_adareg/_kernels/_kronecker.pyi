@@ -1,0 +1,16 @@
+# Written by .ci/stubs.
+from typing import Any
+
+from ._domains import Domain
+from ._full import Full
+from ._potentials import HalfPower
+from ._potentials import Potential
+from ._setting import Setting
+class Kronecker(Full):
+    half_potential: HalfPower
+    @classmethod
+    def allocate(cls, setting: Setting, sparse: bool) -> Any: ...
+    def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...
+    def accumulated(self) -> Any: ...
+    def preconditioner(self) -> Any: ...
+def of_side(arrays: Any, side: Any) -> Any: ...

@@ -1,0 +1,81 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""What is kept of the rows at first sight, each predicted before it was learnt from.
+
+Sums over all rows: of weighted losses and weights, of mistakes, of clipped losses ℓ_t, and of (ℓ_t − mean of ℓ_1 … ℓ_{t−1})², the
+variance process of empirical Bernstein confidence sequences (the mean of no losses is 0). The last three count every row once,
+whatever its weight; a flag tells whether any weight was not 1.
+
+A curve: these sums at rounds 1, 2, 4, 8, … and at the multiples of a step, the smallest power of two that has fewer than MOST
+multiples so far. When there are as many, every other one goes and the step doubles. So memory is fixed, and the points depend on the
+number of rows alone.
+"""
+import numpy as np
+
+cdef enum:
+    MOST = 256             # multiples of the step
+    CAPACITY = MOST + 64   # and the powers of two below the step
+
+NAMES = ("rows", "loss", "weight", "mistakes", "clipped", "variance")
+
+
+def allocate():
+    """Sums and points of a new model."""
+    sums = np.zeros(ALL)
+    sums[STEP] = sums[NEXT] = 1.0
+    return sums, np.zeros((CAPACITY, KEPT))
+
+
+def mismatch(sums, points):
+    """What of saved sums and points no rounds can have left, in a clause; None if all fits."""
+    for array, shape in ((sums, (ALL,)), (points, (CAPACITY, KEPT))):
+        if not isinstance(array, np.ndarray) or array.shape != shape or array.dtype != np.float64:
+            return f"its records are not arrays of shape {shape}"
+    count, step, soon = sums[POINTS], sums[STEP], sums[NEXT]
+    if not (0 <= count <= CAPACITY and count % 1 == 0 and 1 <= step < 2.0**62 and step % 1 == 0 and soon > sums[ROWS] >= 0):
+        return f"its records have {count} points with a step of {step}"
+    return None
+
+
+cdef class Records:
+    """The sums and points of one model; ``classes`` and the interval that losses are clipped to say how to read a row."""
+
+    def __init__(self, double[::1] sums, double[:, ::1] points, Py_ssize_t classes, double low, double high):
+        self.sums, self.points, self.classes, self.low, self.high = sums, points, classes, low, high
+
+    def note_all(self, Transcript transcript, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights):
+        """The rounds of a transcript; targets and weights go by row number."""
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(transcript.values.shape[0]):
+                self.note(transcript.values[k], weights[order[k]] if weights.shape[0] > 0 else 1.0, &transcript.margins[k, 0],
+                          &targets[order[k], 0])
+
+    cdef void mark(self) noexcept nogil:
+        """This round is a point of the curve; find the next one."""
+        cdef double* sums = &self.sums[0]
+        cdef Py_ssize_t now = <Py_ssize_t> sums[ROWS]
+        cdef Py_ssize_t step = <Py_ssize_t> sums[STEP]
+        cdef Py_ssize_t count = <Py_ssize_t> sums[POINTS]
+        cdef Py_ssize_t i, k, kept = 0, at
+        if count < self.points.shape[0]:
+            for i in range(KEPT):
+                self.points[count, i] = sums[i]
+            count += 1
+        if now >= MOST * step:
+            step *= 2
+            for k in range(count):
+                at = <Py_ssize_t> self.points[k, ROWS]
+                if at & (at - 1) == 0 or at % step == 0:
+                    for i in range(KEPT):
+                        self.points[kept, i] = self.points[k, i]
+                    kept += 1
+            count = kept
+        sums[POINTS], sums[STEP] = count, step
+        sums[NEXT] = 2 * now if now < step else now - now % step + step
+
+
+cdef class Transcript:
+    """What each of some rounds said before its row was learnt from: the loss, and the margins that it is the loss of."""
+
+    def __init__(self, Py_ssize_t rounds, Py_ssize_t lanes):
+        self.values, self.margins = np.empty(rounds), np.empty((rounds, lanes))

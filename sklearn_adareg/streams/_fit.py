@@ -1,0 +1,330 @@
+"""fit_stream: one pass over a source that need not fit in memory."""
+
+from contextlib import nullcontext
+from numbers import Integral
+
+import numpy as np
+
+from .._checks import shown
+from . import _checkpoint, _tables
+from ._ahead import ReadAhead
+from ._encoder import TableEncoder
+from ._learning import Learner
+from ._open import open_stream
+from ._predictions import PredictionFile
+from ._progress import Line, Meter
+from ._streams import FileStream
+
+
+def fit_stream(
+    model,
+    source,
+    *,
+    target=None,
+    classes=None,
+    progress=True,
+    checkpoint=None,
+    every=100_000,
+    sample_weight=None,
+    predictions=None,
+):
+    """Learn from a stream in one pass, chunk by chunk, reading ahead in a thread.
+
+    Memory holds a few chunks, whatever the source. The model equals that of ``partial_fit`` on the same rows in the same order.
+
+    Parameters
+    ----------
+    model : estimator
+        With ``partial_fit``; or a Pipeline that ends in one. Transformers with ``partial_fit`` (StandardScaler,
+        IncrementalPCA, :class:`TableEncoder`, …) learn along: from the features of a chunk, before they transform it. Others have to
+        be fitted beforehand or need no fit. A model that has learnt before goes on.
+    source : path, Stream, iterable or callable
+        As for :func:`open_stream`: Parquet, CSV or svmlight files, or (X, y) pairs or dataframes.
+    target : str or list of str, default=None
+        The column, or columns, to predict; for tables. All other columns are features. Without a :class:`TableEncoder` they have
+        to be numbers.
+    classes : array-like, default=None
+        All labels, for a classifier. Without them, the targets of the source are read once before, to find them.
+    progress : bool or callable, default=True
+        Whether to print rows per second, mean progressive loss and time left to the standard error; or a function that is called
+        after each chunk, and at the end, with an object that has the attributes ``rows``, ``loss``, ``seconds``,
+        ``rows_per_second``, ``done`` (the share of the source), ``seconds_left`` and ``finished``.
+    checkpoint : path, default=None
+        A file for checkpoints. If it is there, learning goes on from it: the model, whenever and however often the process was
+        killed, ends as it would have without, to the bit on the same machine. The source must be the same, and not an iterator.
+        It is a pickle: use only your own.
+    every : int, default=100_000
+        Rows between two checkpoints, which are written at the ends of chunks; one more at the end of the stream.
+    sample_weight : str, default=None
+        The column with the weights of rows; for tables.
+    predictions : path, default=None
+        A CSV file that receives for each row its target and what the model predicted before it learnt from it (probabilities
+        where there are some). An estimator without ``partial_fit_predict`` predicts a chunk before it learns from it, and nothing
+        before its first chunk.
+
+    Returns
+    -------
+    model : estimator
+        The model, fitted.
+
+    See Also
+    --------
+    TableEncoder : Categories and missing values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_adareg import AdaRegRegressor
+    >>> from sklearn_adareg.streams import fit_stream
+    >>> def chunks():
+    ...     for seed in range(5):
+    ...         X = np.random.default_rng(seed).normal(size=(1000, 3))
+    ...         yield X, X @ [1.0, 2.0, 3.0]
+    >>> model = fit_stream(AdaRegRegressor(), chunks, progress=False)
+    >>> model.t_, model.coef_.round(2)
+    (5000, array([1., 2., 3.]))
+    """
+    if not (isinstance(every, Integral) and every >= 1):
+        raise ValueError(
+            f"every={every!r} is the number of rows between checkpoints; pass an integer ≥ 1."
+        )
+    stream = open_stream(source)
+    learner = Learner(model)
+    if checkpoint is not None and not stream.restartable:
+        raise ValueError(
+            "A checkpoint cannot be resumed with an iterator, which gives its chunks once; pass a list of chunks, a function that "
+            "returns an iterator, or a file."
+        )
+    run = _Run(model, learner, stream, target, sample_weight, classes, predictions)
+    saved = None if checkpoint is None else _checkpoint.read(checkpoint)
+    if saved is not None:
+        run.resume(saved, checkpoint)
+        learner = run.learner
+        if saved["finished"]:
+            return model
+    run.find_classes()
+    told = progress if callable(progress) else Line() if progress else None
+    meter = Meter(told, learner, run.rows, run.done)
+    due = run.rows + every
+    with run.predictions or nullcontext(), ReadAhead(run.prepared()) as chunks:
+        for prepared in chunks:
+            run.learn(prepared)
+            meter.add(prepared.rows, prepared.done)
+            if checkpoint is not None and run.rows >= due:
+                _checkpoint.write(checkpoint, run.content(finished=False))
+                due = run.rows + every
+        if checkpoint is not None:
+            _checkpoint.write(checkpoint, run.content(finished=True))
+    if run.rows == 0:
+        raise ValueError(f"{stream.name} has no rows; there is nothing to learn from.")
+    meter.finish()
+    return model
+
+
+class _Prepared:
+    """A chunk as the learner takes it."""
+
+    def __init__(self, X, y, weight, end, done, rows, first):
+        self.X, self.y, self.weight, self.end, self.done = X, y, weight, end, done
+        self.rows, self.first = rows, first
+
+
+class _Run:
+    """One call of fit_stream: what is known, and where it stands."""
+
+    def __init__(self, model, learner, stream, target, weight, classes, predictions):
+        self.model, self.learner, self.stream = model, learner, stream
+        self.target = [target] if isinstance(target, str) else target
+        self.several = self.target is not None and not isinstance(target, str)
+        self.weight = weight
+        self.classes = classes
+        self.rows, self.end, self.done = 0, None, None
+        self.encoder = learner.encoder
+        self.numbers_only = None  # the encoder of a model that has none of its own
+        self.predictions = None if predictions is None else PredictionFile(predictions)
+
+    # ---- reading, in the thread -----------------------------------------------------------------------------------
+
+    def prepared(self):
+        """The chunks from here on, with targets split off and tables encoded."""
+        rows = self.rows
+        for chunk in self.stream.chunks(self.end):
+            count = _tables.rows_in(chunk.X)
+            with self.located(rows, count):
+                X, y, weight = self.split(chunk, rows)
+            yield _Prepared(X, y, weight, chunk.end, chunk.done, count, rows)
+            rows += count
+
+    def split(self, chunk, first):
+        """Features, targets and weights of a chunk."""
+        X, y, weight = chunk.X, chunk.y, chunk.weight
+        if y is None:
+            X = _tables.as_table(X)
+            self.check_columns(_tables.column_names(X))
+            y = self.targets(X, first)
+            if self.weight is not None:
+                weight = _tables.numbers(X, self.weight)
+            X = _tables.without(X, [*self.target, *([self.weight] if self.weight else [])])
+        elif self.learner.labels and isinstance(self.stream, FileStream):
+            y = _tables.whole_numbers(y)
+        if _tables.is_table(X):
+            X = self.encode(X)
+        return X, y, weight
+
+    def targets(self, table, first):
+        try:
+            columns = [_tables.targets(table, name, self.learner.labels) for name in self.target]
+        except _tables.MissingTarget as gap:
+            raise ValueError(
+                f"Row {first + gap.row} of {self.stream.name} has no target ({gap.name!r} is missing); remove the rows without one."
+            ) from None
+        return np.column_stack(columns) if self.several else columns[0]
+
+    def check_columns(self, names):
+        if self.target is None:
+            raise ValueError(
+                f"target is None, and the rows of {self.stream.name} are tables; name the column to predict, one of "
+                f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
+            )
+        for given, wanted in (("target", self.target), ("sample_weight", [self.weight])):
+            for name in wanted:
+                if name is not None and name not in names:
+                    raise ValueError(
+                        f"{given} names the column {name!r}, and {self.stream.name} has none of that name; its columns are "
+                        f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
+                    )
+
+    def encode(self, table):
+        """Rows from a table: by the model's own encoder, by the transformers of a Pipeline, or numbers as they are."""
+        if self.encoder is not None:
+            return self.encoder.partial_fit(table).transform(table)
+        if self.learner.takes_frames and not isinstance(self.stream, FileStream):
+            return table
+        if self.numbers_only is None:
+            self.numbers_only = TableEncoder().fit(table)
+        if self.numbers_only.hashed_:
+            raise ValueError(
+                f"The column {self.numbers_only.hashed_[0]!r} holds text, and {type(self.learner.final).__name__} takes numbers; put "
+                "a TableEncoder in front: make_pipeline(TableEncoder(), model)."
+            )
+        return self.numbers_only.transform(table)
+
+    def located(self, first, count):
+        """Adds to an error in which rows it arose."""
+        return _Located(f"In rows {first} to {first + count - 1} of {self.stream.name}.")
+
+    # ---- learning -------------------------------------------------------------------------------------------------
+
+    def find_classes(self):
+        """All labels: those given, or those of the source."""
+        if not self.learner.labels or self.classes is not None:
+            return
+        if getattr(self.learner.final, "classes_", None) is not None:
+            return
+        if not self.stream.restartable:
+            raise ValueError(
+                "classes is None, and an iterator can be read once only, so that its labels cannot be found first; pass all labels "
+                "as classes=[…]."
+            )
+        found, rows = None, 0
+        for chunk in self.stream.chunks(columns=self.target):
+            if chunk.y is None:
+                table = _tables.as_table(chunk.X)
+                self.check_target(_tables.column_names(table))
+                y = self.targets(table, rows)
+            else:
+                y = (
+                    _tables.whole_numbers(chunk.y)
+                    if isinstance(self.stream, FileStream)
+                    else np.asarray(chunk.y)
+                )
+            found = np.unique(y if found is None else np.concatenate([found, np.unique(y)]))
+            rows += len(y)
+        self.classes = found
+
+    def check_target(self, names):
+        weight, self.weight = self.weight, None  # which was not read
+        try:
+            self.check_columns(names)
+        finally:
+            self.weight = weight
+
+    def learn(self, chunk):
+        """Learn from one chunk, and write its predictions if asked to."""
+        with self.located(chunk.first, chunk.rows):
+            if self.predictions is None:
+                self.learner.learn(chunk.X, chunk.y, chunk.weight, self.classes)
+            else:
+                self.learn_and_predict(self.predictions, chunk)
+        self.rows, self.end, self.done = self.rows + chunk.rows, chunk.end, chunk.done
+
+    def learn_and_predict(self, file, chunk):
+        before = self.learner.learn_and_predict(chunk.X, chunk.y, chunk.weight, self.classes)
+        names = self.learner.columns()
+        if before.shape[1] != len(names):
+            names = [f"prediction:{number}" for number in range(before.shape[1])]
+        several = 1 if np.ndim(chunk.y) == 1 else np.shape(chunk.y)[1]
+        targets = ["target"] if several == 1 else [f"target:{number}" for number in range(several)]
+        file.write(chunk.y, before, targets, names)
+
+    # ---- checkpoints ----------------------------------------------------------------------------------------------
+
+    def content(self, finished):
+        """What a checkpoint holds."""
+        return {
+            "model": self.model,
+            "numbers_only": self.numbers_only,
+            "classes": self.classes,
+            "rows": self.rows,
+            "end": self.end,
+            "done": self.done,
+            "finished": finished,
+            "predictions": 0 if self.predictions is None else self.predictions.sync(),
+            "found": self.stream._findings(),
+            "belongs_to": self.belonging(),
+        }
+
+    def belonging(self):
+        """What has to be the same when a checkpoint is resumed."""
+        return {
+            "the source": self.stream._fingerprint(),
+            "target": self.target,
+            "sample_weight": self.weight,
+            "predictions": self.predictions is not None,
+            **{
+                f"the parameter {name}": value
+                for name, value in _checkpoint.parameters(self.model).items()
+            },
+        }
+
+    def resume(self, saved, path):
+        """Take over what a checkpoint holds."""
+        differs = _checkpoint.difference(self.belonging(), saved["belongs_to"])
+        if differs is not None:
+            what, now, before = differs
+            detail = "" if what == "the source" else f" ({shown(before)} before, {shown(now)} now)"
+            raise ValueError(
+                f"The checkpoint {path} belongs to another run: {what} differs{detail}; use what it was begun with, name another "
+                "checkpoint, or remove it to start anew."
+            )
+        self.model.__setstate__(saved["model"].__getstate__())
+        self.learner = Learner(self.model)
+        self.encoder = self.learner.encoder
+        self.numbers_only = saved["numbers_only"]
+        self.classes = saved["classes"]
+        self.rows, self.end, self.done = saved["rows"], saved["end"], saved["done"]
+        if self.predictions is not None:
+            self.predictions.kept = saved["predictions"]
+        self.stream._recall(saved["found"])
+
+
+class _Located:
+    def __init__(self, where):
+        self.where = where
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, Exception):
+            error.add_note(self.where)
