@@ -5,7 +5,7 @@
 ``steps``: the share of a default ``fit`` (see README.md) without penalty and domain, and with ones that hardly bind: an L2 and an L1
 penalty of alpha = 1e-9, a box, a ball and the l1 ball of radius 1e6. All should be the same.
 
-``zeros``: ``l1_ratio=1`` at three alphas, parts of the largest one that has a nonzero weight, on max-abs-scaled rows: nonzero weights,
+``zeros``: ``l1_ratio=1`` at three alphas, parts of the largest one that has a nonzero weight, on scaled rows: nonzero weights,
 objective over the solver's, held-out share less the solver's, and processor time over that of SGDClassifier or
 SGDRegressor(penalty="l1") with the same alpha. The solver is Lasso or LogisticRegression(solver="saga", penalty l1). ``one pass`` is
 ``partial_fit`` on all rows. One thread: set OPENBLAS_NUM_THREADS=1.
@@ -67,13 +67,20 @@ def run_steps(folder, names):
                 model = ours(task, **params).fit(split.X, split.y)
                 shares.append(figures.share(test_loss(model, split, split.X_test)))
             rows.append(shares)
-            print(f"{name:22}{split.X.shape[1]:9d}" + "".join(f"{s:10.4f}" for s in shares), flush=True)
+            print(
+                f"{name:22}{split.X.shape[1]:9d}" + "".join(f"{s:10.4f}" for s in shares),
+                flush=True,
+            )
     print(f"{'mean':31}" + "".join(f"{s:10.4f}" for s in np.mean(rows, axis=0)))
 
 
 def largest_alpha(X, y, task):
     """The smallest alpha with which every weight is 0: the largest gradient at the best constant."""
-    pulls = y - y.mean() if task == "regression" else (y == np.unique(y)[1]) - np.mean(y == np.unique(y)[1])
+    pulls = (
+        y - y.mean()
+        if task == "regression"
+        else (y == np.unique(y)[1]) - np.mean(y == np.unique(y)[1])
+    )
     return np.abs(X.T @ pulls).max() / len(y)
 
 

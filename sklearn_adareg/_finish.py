@@ -1,9 +1,9 @@
 """How ``fit`` ends under an L1 penalty: proximal Newton steps over the rows, from the model that the pass over them has learnt.
 
-The objective is F(w, b) = (1/n) Σ ω_i ℓ(z_i·w + b, y_i) + α ρ ‖w‖₁ + α (1 − ρ)/2 ‖w‖², in a domain of intervals. A step takes the gradient
-over all rows, O(nnz), then minimises the quadratic model of F over a working set, the nonzero weights and those that the gradient
-pulls harder than the penalty, by coordinate descent, and halves the step until F decreases. Weights outside of the working set stay
-exactly 0. Lanes that learn jointly (softmax) take turns.
+The objective is F(w, b) = (1/n) Σ ω_i ℓ(z_i·w + b, y_i) + α ρ ‖w‖₁ + α (1 − ρ)/2 ‖w‖², in a domain of intervals. A step takes the
+gradient over all rows, O(nnz), then minimises the quadratic model of F over a working set, the nonzero weights and those that the
+gradient pulls harder than the penalty, by coordinate descent, and is halved until F decreases. Weights outside of the working set
+stay exactly 0. Lanes that learn jointly (softmax) take turns.
 """
 
 import warnings
@@ -13,15 +13,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _margins, _recipe, _workers
+from . import _recipe, _workers
 from ._kernels import _column_descent, _lasso
 
 MOST_STEPS = 100
 SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
+MOST_HALVINGS, ENOUGH = (
+    30,
+    1e-4,
+)  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
 SWEEPS, INNER = 30, 1e-8  # of coordinate descent over columns, and its tolerance
 SETTLED = 1e-6  # a decrease, relative to the objective, after which to stop
-TOLERATED = 1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
+TOLERATED = (
+    1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
+)
 CHUNK = 4096  # rows of lower precision that are converted at a time
 
 
@@ -56,7 +62,9 @@ class Rows:
             self.X = sparse.csr_matrix(self.X, dtype=np.float64)
             self.columns = self.X.tocsc()
             filled = self.X.nnz / max(1, self.X.shape[0])
-            self.cheap_matrix = filled <= 2 * SWEEPS  # numbers per row, squared, against sweeps over them
+            self.cheap_matrix = (
+                filled <= 2 * SWEEPS
+            )  # numbers per row, squared, against sweeps over them
 
     def times(self, w):
         """Z w."""
@@ -83,7 +91,9 @@ class Rows:
         if len(chosen) > SMALL_SET or (self.sparse and not self.cheap_matrix):
             Z = self.columns[:, chosen] if self.sparse else self._taken(chosen)
             descent = _column_descent.ColumnDescent(Z)
-            return descent.minimise(curvatures, slopes, penalty, w[chosen], b, intercept, SWEEPS, INNER)
+            return descent.minimise(
+                curvatures, slopes, penalty, w[chosen], b, intercept, SWEEPS, INNER
+            )
         own, m = w[chosen], len(chosen)
         if self.sparse:
             position = np.full(self.X.shape[1], -1)
@@ -118,7 +128,12 @@ class Objective:
     """The loss of some lanes, with the units that the state measures residuals in."""
 
     def __init__(self, loss, targets, weights, units, degree):
-        self.loss, self.weights, self.units, self.degree = loss, weights / len(targets), units, degree
+        self.loss, self.weights, self.units, self.degree = (
+            loss,
+            weights / len(targets),
+            units,
+            degree,
+        )
         self.targets = np.ascontiguousarray(targets)
 
     def __call__(self, margins):
@@ -132,101 +147,65 @@ class Objective:
         unit, omega = self.units, self.weights[:, None]
         value = (values * self.weights).sum() * (unit[0] ** self.degree if self.degree else 1.0)
         if self.degree:
-            slopes, curvatures = slopes * unit ** (self.degree - 1), curvatures * unit ** (self.degree - 2)
+            slopes, curvatures = (
+                slopes * unit ** (self.degree - 1),
+                curvatures * unit ** (self.degree - 2),
+            )
         return value, slopes * omega, curvatures * omega
 
 
-def finish(state, X, order, targets, weights):
-    """Bring the model of ``state`` to the minimum of the penalised loss over these rows; the state goes on from there."""
-    recipe = state.recipe
-    coef, intercept = _workers.published(state)
-    rows = Rows(X, order)
-    omega = weights[order] if len(weights) else np.ones(len(order))
-    domain = _recipe.domain_kernel(recipe)
-    penalty = Penalty(
-        recipe.alpha * recipe.l1_ratio,
-        recipe.alpha * (1 - recipe.l1_ratio),
-        domain.lower,
-        domain.upper,
-    )
-    units = _workers.residual_units(state)
-    subgradient = np.zeros_like(coef)
-    unfinished = False
-    for lanes, loss in _recipe.losses_by_lane(recipe):
-        own = targets[order] if targets.shape[1] == 1 else targets[order][:, lanes]
-        objective = Objective(loss, own, omega, units[lanes], recipe.degree)
-        part = slice(lanes[0], lanes[-1] + 1)
-        unfinished |= not _minimise(
-            rows, objective, penalty, coef[part], intercept[part], subgradient[part], recipe.intercept
-        )
-    if unfinished:
-        warnings.warn(
-            f"fit did not reach the minimum of the loss with its L1 penalty in {MOST_STEPS} Newton steps; the weights are those of "
-            "the last one. Scale the features, or raise alpha.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    full = np.column_stack([coef, intercept]) if recipe.intercept else coef
-    signs = np.column_stack([subgradient, np.zeros(len(coef))]) if recipe.intercept else subgradient
-    for block in state.blocks:
-        _workers.method_of(block).restart(full[block.lanes()], signs[block.lanes()])
-    state.publication = None
+class Search:
+    """Steps of the lanes of one objective. ``w`` (K, d) and ``b`` (K,) are changed in place."""
 
+    def __init__(self, rows, objective, penalty, w, b, fit_intercept):
+        self.rows, self.objective, self.penalty = rows, objective, penalty
+        self.w, self.b, self.fit_intercept = w, b, fit_intercept
+        self.margins = np.column_stack([rows.times(w[k]) + b[k] for k in range(len(w))])
+        self.loss, self.slopes, self.curvatures = objective(self.margins)
 
-def _minimise(rows, objective, penalty, w, b, subgradient, fit_intercept):
-    """Change w (K, d), b (K,) and the subgradient in place; whether the minimum was reached."""
-    margins = np.column_stack([rows.times(w[k]) + b[k] for k in range(len(w))])
-    value, slopes, curvatures = objective(margins)
-    total = value + penalty.value(w)
-    gradients = np.zeros_like(w)
-    for _ in range(MOST_STEPS):
-        before, outside = total, 0.0
-        for k in range(len(w)):
-            g = gradients[k] = rows.transposed_times(slopes[:, k])
-            unmet = np.abs(penalty.unmet(g, w[k]))
-            chosen, left = _working_set(w[k], unmet)
-            outside = max(outside, left)
-            goal, level, moves = rows.model(
-                chosen,
-                np.ascontiguousarray(curvatures[:, k]),
-                np.ascontiguousarray(slopes[:, k]),
-                penalty,
-                w[k],
-                b[k],
-                fit_intercept,
-            )
-            delta = goal - w[k, chosen]
-            slope = slopes[:, k] @ moves  # of the loss along the step, and a bound on that of the penalty
-            base = penalty.value(w[k])
-            share, accepted = 1.0, False
-            for _ in range(30):
-                trial = w[k].copy()
-                trial[chosen] += share * delta
-                shifted = margins.copy()
-                shifted[:, k] += share * moves
-                found, s, c = objective(shifted)
-                change = penalty.value(trial) - base
-                descent = slope * share + change
-                if found - value + change <= min(0.0, 1e-4 * descent):
-                    accepted = True
-                    break
-                share /= 2
-            if accepted:
-                trial[np.abs(trial) < 1e-300] = 0.0
-                if share == 1.0:
-                    trial[chosen] = goal
-                w[k], b[k] = trial, b[k] + share * (level - b[k])
-                margins, value, slopes, curvatures = shifted, found, s, c
-        total = value + penalty.value(w)
-        scale = max(abs(total), penalty.value(w))
-        if before - total <= SETTLED * scale and outside <= TOLERATED * penalty.l1:
-            break
-    else:
+    def minimise(self):
+        """Steps until F settles; whether it did."""
+        for _ in range(MOST_STEPS):
+            before = self.loss + self.penalty.value(self.w)
+            outside = max(self.step(k) for k in range(len(self.w)))
+            decrease = before - self.loss - self.penalty.value(self.w)
+            settled = not decrease > SETTLED * max(abs(before), self.penalty.value(self.w))
+            if settled and outside <= TOLERATED * self.penalty.l1:
+                return bool(np.isfinite(before))
         return False
-    for k in range(len(w)):
-        g = rows.transposed_times(slopes[:, k]) + penalty.l2 * w[k]
-        subgradient[k] = np.where(w[k] != 0, np.sign(w[k]), np.clip(-g / penalty.l1, -1, 1))
-    return True
+
+    def step(self, k):
+        """One step of lane k; how far weights outside of its working set are from the optimality conditions."""
+        w, slopes = self.w[k], np.ascontiguousarray(self.slopes[:, k])
+        curvatures = np.ascontiguousarray(self.curvatures[:, k])
+        unmet = np.abs(self.penalty.unmet(self.rows.transposed_times(slopes), w))
+        chosen, outside = _working_set(w, unmet)
+        goal, level, moves = self.rows.model(
+            chosen, curvatures, slopes, self.penalty, w, self.b[k], self.fit_intercept
+        )
+        along, penalised = slopes @ moves, self.penalty.value(w)
+        for halvings in range(MOST_HALVINGS):
+            share = 0.5**halvings
+            trial = w.copy()
+            trial[chosen] = goal if share == 1 else w[chosen] + share * (goal - w[chosen])
+            margins = self.margins.copy()
+            margins[:, k] += share * moves
+            loss, slopes, curvatures = self.objective(margins)
+            extra = self.penalty.value(trial) - penalised
+            if loss - self.loss + extra <= min(0.0, ENOUGH * (share * along + extra)):
+                self.w[k], self.b[k] = trial, self.b[k] + share * (level - self.b[k])
+                self.margins, self.loss = margins, loss
+                self.slopes, self.curvatures = slopes, curvatures
+                break
+        return outside
+
+    def subgradient(self):
+        """Of ‖w‖₁, where F is at its minimum."""
+        found = np.empty_like(self.w)
+        for k, w in enumerate(self.w):
+            g = self.rows.transposed_times(self.slopes[:, k]) + self.penalty.l2 * w
+            found[k] = np.where(w != 0, np.sign(w), np.clip(-g / self.penalty.l1, -1, 1))
+        return found
 
 
 def _working_set(w, unmet):
@@ -234,9 +213,45 @@ def _working_set(w, unmet):
     at_zero = np.flatnonzero((w == 0) & (unmet > 0))
     nonzero = np.flatnonzero(w)
     room = max(MORE, len(nonzero))
-    left = 0.0
+    outside = 0.0
     if len(at_zero) > room:
         split = np.argpartition(-unmet[at_zero], room)
-        left = unmet[at_zero[split[room:]]].max()
+        outside = unmet[at_zero[split[room:]]].max()
         at_zero = at_zero[split[:room]]
-    return np.sort(np.concatenate([nonzero, at_zero])), left
+    return np.sort(np.concatenate([nonzero, at_zero])), outside
+
+
+def finish(state, X, order, targets, weights):
+    """Bring the model of ``state`` to the minimum of the penalised loss over these rows; the state goes on from there."""
+    recipe = state.recipe
+    coef, intercept = _workers.published(state)
+    domain = _recipe.domain_kernel(recipe)
+    l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
+    penalty = Penalty(l1, l2, domain.lower, domain.upper)
+    rows, units = Rows(X, order), _workers.residual_units(state)
+    omega = weights[order] if len(weights) else np.ones(len(order))
+    own = targets[order]
+    subgradient, reached = np.zeros_like(coef), True
+    with np.errstate(all="ignore"):  # what is not finite is no decrease
+        for lanes, loss in _recipe.losses_by_lane(recipe):
+            part = slice(lanes[0], lanes[-1] + 1)
+            seen = own if own.shape[1] == 1 else own[:, part]
+            objective = Objective(loss, seen, omega, units[part], recipe.degree)
+            search = Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
+            reached &= search.minimise()
+            subgradient[part] = search.subgradient()
+    if not reached:
+        warnings.warn(
+            f"fit did not reach the minimum of the loss with its L1 penalty in {MOST_STEPS} Newton steps; the weights are those of "
+            "the last one. Scale the features, or raise alpha.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if recipe.intercept:
+        coef, subgradient = (
+            np.column_stack([coef, intercept]),
+            np.pad(subgradient, ((0, 0), (0, 1))),
+        )
+    for block in state.blocks:
+        _workers.method_of(block).restart(coef[block.lanes()], subgradient[block.lanes()])
+    state.publication = None

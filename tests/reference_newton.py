@@ -15,7 +15,9 @@ class NewtonLane:
         self.x, self.mean = np.zeros(D), np.zeros(D)
         self.P = np.zeros((D, D))
         self.P[d:, d:] = 1 / ridge_of_intercept
-        self.subgradient = np.zeros(D)  # of ‖x‖₁, a mean over the rounds, the last ones counting most
+        self.subgradient = np.zeros(
+            D
+        )  # of ‖x‖₁, a mean over the rounds, the last ones counting most
 
     @property
     def G(self):

@@ -163,7 +163,10 @@ def stacked(
 
     def candidates_of(vector):
         lasts = [lane.x for lane in vector]
-        return [*([lane.average(average) for lane in vector] if average is not False else []), *lasts]
+        return [
+            *([lane.average(average) for lane in vector] if average is not False else []),
+            *lasts,
+        ]
 
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
@@ -209,11 +212,11 @@ def stacked(
         total += w * value
         for k, vector in enumerate(lanes):
             for r, lane in enumerate(vector):
-                if domain == "simplex":  # a weight that was there before its feature keeps its raw value
+                if (
+                    domain == "simplex"
+                ):  # a weight that was there before its feature keeps its raw value
                     lane.x = np.where(fresh, lane.x * scale.units, lane.x)
-                    lane.predicting = [
-                        np.where(fresh, x * scale.units, x) for x in lane.predicting
-                    ]
+                    lane.predicting = [np.where(fresh, x * scale.units, x) for x in lane.predicting]
                 lane.predicting.append(lane.x)
                 lane.memory.G = carried(lane.memory.G, growth, epsilon)
                 lane.step(

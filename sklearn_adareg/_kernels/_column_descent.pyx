@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """Proximal Newton steps over rows: losses of many rows, ZᵀCZ of some columns, and what ``_lasso`` does, column by column.
 
-With C the diagonal of curvatures, a coordinate of ``ColumnDescent`` costs the numbers of its column: less than ZᵀCZ itself, where there
-are more coordinates than sweeps.
+With C the diagonal of curvatures, a coordinate of ``ColumnDescent`` costs the numbers of its column: less than ZᵀCZ itself, where
+there are more coordinates than sweeps.
 """
 from libc.math cimport fmax
 
@@ -71,7 +71,7 @@ cdef class ColumnDescent:
 
     def minimise(self, curvatures, slopes, penalty, w, double b, bint intercept, Py_ssize_t sweeps, double tol):
         """Weights and intercept that minimise slopes·v + ½ vᵀCv + R(w + δ), v = Zδ and what the intercept adds; also v."""
-        cdef Py_ssize_t j, sweep
+        cdef Py_ssize_t j, _sweep
         x, moves, a = np.array(w), np.zeros(self.n), np.empty(self.m + 1)
         cdef double[::1] at = x
         cdef double[::1] diagonal = a
@@ -82,7 +82,7 @@ cdef class ColumnDescent:
         with nogil:
             for j in range(self.m + 1):
                 diagonal[j] = self.square(j) + (l2 if j < self.m else 0.0)
-            for sweep in range(sweeps):
+            for _sweep in range(sweeps):
                 size, moved = 0.0, 0.0
                 for j in range(self.m + intercept):
                     if not diagonal[j] > 0.0 or not (everywhere or j == self.m or at[j] != 0.0):
