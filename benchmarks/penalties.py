@@ -17,6 +17,7 @@ import warnings
 
 import numpy as np
 from datasets import TASKS, Folder, add_folder_arguments, reference
+from scipy import sparse
 from sklearn.linear_model import Lasso, LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss, mean_squared_error
 from threadpoolctl import threadpool_limits
@@ -122,7 +123,7 @@ def run_zeros(folder, names):
             figures = reference(split)
             scaled = split.scaled()
             X, X_test = scaled.X, scaled.X_test
-            if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
+            if sparse.issparse(X) and X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
                 X, X_test = X.toarray(), X_test.toarray()
             top = largest_alpha(X, split.y, task)
             for part in PARTS:

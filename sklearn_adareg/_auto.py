@@ -30,8 +30,6 @@ def passes(params, recipe, rows):
     """
     if params["max_iter"] is not None:
         return params["max_iter"]
-    if finishes(params, recipe):
-        return 1
     if params["early_stopping"] or recipe.method == "algorithm1":
         return MOST_PASSES
     if rows < ROWS_PER_FEATURE * recipe.d:
@@ -40,7 +38,7 @@ def passes(params, recipe, rows):
 
 
 def finishes(params, recipe):
-    """Whether ``fit`` ends with Newton steps over the rows: under an L1 penalty, where no number of passes is asked for."""
+    """Whether ``fit`` may end with Newton steps over the rows: under an L1 penalty, where no number of passes is asked for."""
     free = params["max_iter"] is None and not params["early_stopping"]
     free = free and recipe.half_life is None  # the rows count alike
     return free and recipe.zeros and _registry.loss(recipe.loss).curved

@@ -133,6 +133,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                     **watch.fitted_attributes(),
                 }
 
+            finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
@@ -142,8 +143,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
-            if _auto.finishes(self.get_params(deep=False), state.recipe):
-                _finish.finish(state, X, order, targets, weights)
+                if finishes and _finish.finish(state, X, order, targets, weights):
+                    break
+                finishes = False
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _recipe, _workers
 from ._kernels import _column_descent, _lasso
 
+DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
 MOST_STEPS = 100
 SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
 MOST_HALVINGS, ENOUGH = (
@@ -24,7 +25,7 @@ MOST_HALVINGS, ENOUGH = (
 )  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
 SWEEPS, INNER = 30, 1e-8  # of coordinate descent over columns, and its tolerance
-SETTLED = 1e-6  # a decrease, relative to the objective, after which to stop
+SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
 TOLERATED = (
     1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
 )
@@ -79,6 +80,16 @@ class Rows:
         starts = range(0, len(s), len(s) if self.X.dtype == np.float64 else CHUNK)
         parts = zip(starts, self._parts(), strict=True)
         return sum(part.T @ s[start : start + len(part)] for start, part in parts)
+
+    def squares_times(self, s):
+        """(Z∘Z)ᵀ s."""
+        if self.sparse:
+            squares = self.columns.copy()
+            squares.data **= 2
+            return squares.T @ s
+        starts = range(0, len(s), CHUNK)
+        parts = (self.X[start : start + CHUNK].astype(np.float64) for start in starts)
+        return sum((z * z).T @ s[i : i + CHUNK] for i, z in zip(starts, parts, strict=True))
 
     def _parts(self):
         """The rows in double precision, a part at a time where they have to be converted."""
@@ -199,6 +210,10 @@ class Search:
                 break
         return outside
 
+    def standard_errors(self):
+        """Of the gradient in each weight: √(Σ s_i² z_ij²)."""
+        return np.sqrt([self.rows.squares_times(s**2) for s in self.slopes.T])
+
     def subgradient(self):
         """Of ‖w‖₁, where F is at its minimum."""
         found = np.empty_like(self.w)
@@ -222,7 +237,11 @@ def _working_set(w, unmet):
 
 
 def finish(state, X, order, targets, weights):
-    """Bring the model of ``state`` to the minimum of the penalised loss over these rows; the state goes on from there."""
+    """Bring the model of ``state`` to the minimum of the penalised loss over these rows; whether that was due.
+
+    It is, unless the L1 penalty is far below the standard error of most gradients: the minimum is then nearly the one without a
+    penalty, which overfits, and not what the model of the pass tends to as alpha goes to 0. The state goes on from the minimum.
+    """
     recipe = state.recipe
     coef, intercept = _workers.published(state)
     domain = _recipe.domain_kernel(recipe)
@@ -231,16 +250,21 @@ def finish(state, X, order, targets, weights):
     rows, units = Rows(X, order), _workers.residual_units(state)
     omega = weights[order] if len(weights) else np.ones(len(order))
     own = targets[order]
-    subgradient, reached = np.zeros_like(coef), True
     with np.errstate(all="ignore"):  # what is not finite is no decrease
+        searches = []
         for lanes, loss in _recipe.losses_by_lane(recipe):
             part = slice(lanes[0], lanes[-1] + 1)
             seen = own if own.shape[1] == 1 else own[:, part]
             objective = Objective(loss, seen, omega, units[part], recipe.degree)
-            search = Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
-            reached &= search.minimise()
-            subgradient[part] = search.subgradient()
-    if not reached:
+            searches.append(
+                Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
+            )
+        errors = np.concatenate([each.standard_errors().ravel() for each in searches])
+        if l1 < DUE * np.median(errors[errors > 0]):  # NaN, where all are 0: the model fits
+            return False
+        reached = [each.minimise() for each in searches]
+        subgradient = np.concatenate([each.subgradient() for each in searches])
+    if not all(reached):
         warnings.warn(
             f"fit did not reach the minimum of the loss with its L1 penalty in {MOST_STEPS} Newton steps; the weights are those of "
             "the last one. Scale the features, or raise alpha.",
@@ -255,3 +279,4 @@ def finish(state, X, order, targets, weights):
     for block in state.blocks:
         _workers.method_of(block).restart(coef[block.lanes()], subgradient[block.lanes()])
     state.publication = None
+    return True
