@@ -210,9 +210,9 @@ class Search:
                 break
         return outside
 
-    def standard_errors(self):
-        """Of the gradient in each weight: √(Σ s_i² z_ij²)."""
-        return np.sqrt([self.rows.squares_times(s**2) for s in self.slopes.T])
+    def squared_errors(self):
+        """Σ_i s_i² z_ij², the square of the gradient's standard error in each feature."""
+        return self.rows.squares_times((self.slopes**2).sum(axis=1))
 
     def subgradient(self):
         """Of ‖w‖₁, where F is at its minimum."""
@@ -259,7 +259,7 @@ def finish(state, X, order, targets, weights):
             searches.append(
                 Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
             )
-        errors = np.concatenate([each.standard_errors().ravel() for each in searches])
+        errors = np.sqrt(sum(each.squared_errors() for each in searches))
         if l1 < DUE * np.median(errors[errors > 0]):  # NaN, where all are 0: the model fits
             return False
         reached = [each.minimise() for each in searches]
