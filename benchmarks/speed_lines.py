@@ -97,6 +97,8 @@ class Works:
             self.first_order,
             self.defaults,
             self.full,
+            self.sketch,
+            self.newton,
             self.latency,
             self.softmax,
             self.kronecker,
@@ -184,8 +186,78 @@ class Works:
             few,
         )
 
+    def sketch(self):
+        """A sketch of 16 directions against the structures on either side of it; all are ours."""
+        X, y = dense(2000 if self.short else 10000, 1000)
+        few = 200 if self.short else 1000
+        for structure, required, n in (("diag", 1 / 8, len(y)), ("full", 10.0, few)):
+            yield Line(
+                "sketch ons, rank 16, dense, d = 1000",
+                f"{structure} ons" if n == len(y) else f"{structure} ons, {n} rows",
+                required,
+                lambda: one_pass(potential="ons", structure="sketch", **PLAIN).fit(X, y),
+                lambda structure=structure, n=n: one_pass(
+                    potential="ons", structure=structure, **PLAIN
+                ).fit(X[:n], y[:n]),
+                len(y),
+                n,
+            )
+
+    def newton(self):
+        """Newton steps with one prior, against SGD, which does less."""
+        for d, required in ((10, 1 / 4), (50, 1 / 20)):
+            X, y = dense(self.values // (20 * d), d)
+            yield Line(
+                f"newton, dense, d = {d}",
+                "SGD",
+                required,
+                lambda X=X, y=y: one_pass(epsilon=1.0, average=False).fit(X, y),
+                lambda X=X, y=y: sgd_pass().fit(X, y),
+                len(y),
+            )
+
     def latency(self):
         """One row at a time."""
+        yield from self.learn_or_predict()
+        if has_river():
+            yield from self.predict_and_learn()
+
+    def predict_and_learn(self):
+        """As a stream does it: rows as arrays, and as lists with the classes in every call."""
+        calls = 100 if self.short else 500
+        for d, arrays, lists in ((8, 0.5, 0.25), (50, 1.0, 0.5)):
+            X, y = dense(calls, d)
+            river = river_model("binary")
+            rows = [dict(enumerate(row)) for row in X.tolist()]
+            labels = (y > 0).tolist()
+
+            def theirs(model=river, rows=rows, labels=labels):
+                for row, label in zip(rows, labels, strict=True):
+                    model.predict_proba_one(row)
+                    model.learn_one(row, label)
+
+            def one_by_one(model, X, y):
+                for i in range(len(y)):
+                    model.predict_proba(X[i : i + 1])
+                    model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[-1.0, 1.0])
+
+            theirs()
+            for kind, rows_and_labels, required in (
+                ("arrays", (X, y), arrays),
+                ("lists", (X.tolist(), y.tolist()), lists),
+            ):
+                model = build(AdaRegClassifier).partial_fit(X, y, classes=[-1.0, 1.0])
+                yield Line(
+                    f"predict_proba and partial_fit, one row, {kind}, d = {d}",
+                    "river",
+                    required,
+                    lambda model=model, given=rows_and_labels: one_by_one(model, *given),
+                    theirs,
+                    calls,
+                )
+
+    def learn_or_predict(self):
+        """One of the two."""
         X, y = dense(1000, 50)
         ours = build(AdaRegClassifier).partial_fit(X, y, classes=[-1.0, 1.0])
         theirs = SGDClassifier(loss="log_loss", average=True).partial_fit(X, y, classes=[-1.0, 1.0])

@@ -3,6 +3,7 @@
 from . import regret, streams
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
+from ._model_files import load_model, save_model
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
 
@@ -12,6 +13,8 @@ __all__ = [
     "AdaRegClassifier",
     "AdaRegRegressor",
     "SpectralPotential",
+    "load_model",
     "regret",
+    "save_model",
     "streams",
 ]

@@ -106,15 +106,24 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     method = choose_method(
         params, entry, _registry.STRUCTURES[structure], shape.joint and shape.lanes > 1
     )
+    potential_parameters = {name: params[name] for name in entry.parameters}
+    pair = _registry.STRUCTURES[structure].auto_pair
+    auto = params["potential"] == params["structure"] == "auto"
+    paired = auto and method == "stack" and pair is not None
+    if paired:
+        potential, potential_parameters = pair
+        entry = _registry.potential(potential)
     online, intercept = params["scaling"] == "online", bool(params["fit_intercept"])
     recipe = Recipe(
         method=method,
         potential=potential,
-        potential_parameters={name: params[name] for name in entry.parameters},
+        potential_parameters=dict(potential_parameters),
+        paired=paired,
         structure=structure,
         blocks=_blocks.resolve(params["blocks"], X, feature_names)
         if _registry.STRUCTURES[structure].has_blocks
         else None,
+        rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
         loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
-from operator import attrgetter, is_
+from operator import attrgetter
 
 import numpy as np
 from scipy import sparse
@@ -23,6 +23,7 @@ from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._kernels._small_arrays import same_objects
 from ._potentials import SpectralPotential
 from ._reporting import ProgressiveReport
 from ._saved import check_state
@@ -39,8 +40,14 @@ from ._weights import (
 NEWER_PARAMETERS = {
     "scoring": None,
     "blocks": "auto",
+    "rank": 16,
     "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
+PLAIN = frozenset({str, int, float, bool, type(None)})  # types of values that never change
+MOST_ACCEPTED = 1000
+_accepted_values = (
+    set()
+)  # classes, and types and values of their parameters, that validation has accepted
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
@@ -60,9 +67,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     @classmethod
     def _get_param_names(cls):
         """As scikit-learn finds them, once per class: reading the signature would take much of the time of a short fit."""
+        return list(cls._parameter_names())
+
+    @classmethod
+    def _parameter_names(cls):
         if "_own_param_names" not in vars(cls):
             cls._own_param_names = tuple(super()._get_param_names())
-        return list(cls._own_param_names)
+        return cls._own_param_names
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -122,6 +133,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             )
             if self._rounds_check_rows() and len(order) < X.shape[0]:
                 check_finite(self, X)
+                check_columns(X)  # also of the rows held out, which no round reads
             most = _auto.passes(self.get_params(deep=False), state.recipe, len(order))
             _rules.check_average(state.recipe.average, state.rounds + most * len(order))
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
@@ -230,23 +242,35 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _check_parameters(self):
         """Check the parameters of a running model, if any was set since they were last checked."""
-        now = self._parameter_values()
-        accepted = getattr(self, "_accepted", ())
-        if len(accepted) == len(now) and all(map(is_, now, accepted)):
+        values = vars(self)
+        if same_objects(values, self._parameter_names(), values.get("_accepted", ())):
             if isinstance(self.potential, SpectralPotential):
                 self._check_lasting()  # its own parameters may have been set
             return
         self._check_lasting()
         self._validate_params()
         _rules.check_sizes(self.get_params(deep=False))
-        self._accepted = now
+        self._accepted = self._parameter_values()
 
     def _parameter_values(self):
         """The values of all parameters, in the order of their names."""
         cls = type(self)
         if "_read_parameters" not in vars(cls):
-            cls._read_parameters = staticmethod(attrgetter(*cls._get_param_names()))
+            cls._read_parameters = staticmethod(attrgetter(*cls._parameter_names()))
         return cls._read_parameters(self)
+
+    def _validate_params(self):
+        """As scikit-learn does it, once for each combination of plain values, which it takes a good part of a short fit to check."""
+        values = self._parameter_values()
+        kinds = tuple(map(type, values))
+        plain = PLAIN.issuperset(kinds)
+        if plain and (type(self), kinds, values) in _accepted_values:
+            return
+        super()._validate_params()
+        if plain:
+            if len(_accepted_values) >= MOST_ACCEPTED:
+                _accepted_values.clear()
+            _accepted_values.add((type(self), kinds, values))
 
     def _check_lasting(self):
         """A running state goes on only with the parameters that it was built from."""
@@ -297,9 +321,12 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
         segments, guard = _workers.Segments(state), guard_of(self)
         rows = _workers.rows_of(state, X)
-        start = 0
-        while start < len(order):
-            part = order[start : start + int(min(segments.length(), report.rounds_to_next_line()))]
+        start, end = 0, len(order)
+        while start < end:
+            length = 1
+            if end > 1:
+                length = int(min(segments.length(), report.rounds_to_next_line()))
+            part = order[start : start + length]
             begun = time.perf_counter()
             guard.let_readers_pass()
             with guard.state, guard.rounds:

@@ -5,8 +5,10 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
+from ._kernels._small_arrays import all_finite
+
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-FEW = 10_000
+FEW = 2_000  # values that are looked at one by one
 CSR = (sparse.csr_matrix, sparse.csr_array)
 CONVERSION = {
     "accept_sparse": "csr",
@@ -41,6 +43,34 @@ def needs_no_conversion(X):
     return fits and X.shape[0] > 0 and X.shape[1] > 0
 
 
+def without_lists(X):
+    """Rows of numbers in lists as an array; anything else as it is, for scikit-learn to convert or to refuse."""
+    if type(X) is not list:
+        return X
+    try:
+        array = np.array(X)
+    except ValueError:  # rows of several lengths
+        return X
+    return array.astype(np.float64, copy=False) if array.dtype.kind in "fiub" else X
+
+
+def plain_targets(y, n_rows, numeric):
+    """Targets as an array if scikit-learn would take them as they are: finite numbers or, unless numeric, strings; else None."""
+    if type(y) is list and len(y) == n_rows:
+        try:
+            y = np.array(y)
+        except ValueError:
+            return None
+    if type(y) is not np.ndarray or y.ndim != 1 or len(y) != n_rows:
+        return None
+    kind = y.dtype.kind
+    if kind == "f":
+        if y.dtype in FLOATS and n_rows <= FEW and y.flags.c_contiguous:
+            return y if all_finite(y) else None
+        return y if np.isfinite(y).all() else None
+    return y if kind in "iub" or (kind == "U" and not numeric) else None
+
+
 def known_shape(estimator, X):
     """Whether X is as wide as what the estimator was fitted on, and has no column names to compare."""
     return X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator)
@@ -48,9 +78,9 @@ def known_shape(estimator, X):
 
 def check_finite(estimator, X):
     """Refuse rows that are not finite, in scikit-learn's words."""
-    values = X.data if sparse.issparse(X) else X
-    if values.size <= FEW:
-        sound = np.isfinite(values).all()
+    values = X if type(X) is np.ndarray or not sparse.issparse(X) else X.data
+    if values.size <= FEW and values.dtype in FLOATS and values.flags.c_contiguous:
+        sound = all_finite(values)
     else:  # no array beside a large one: a sum tells, unless it overflows
         with np.errstate(over="ignore", invalid="ignore"):
             sound = np.isfinite(values.sum())
@@ -72,7 +102,7 @@ def check_columns(X):
 
 def check_row_pointers(X):
     """Refuse a CSR matrix whose rows lie outside its arrays, which scipy does not check either."""
-    if type(X) not in CSR:
+    if type(X) is np.ndarray or type(X) not in CSR:
         return
     pointers, stored = X.indptr, min(len(X.indices), len(X.data))
     sound = len(pointers) == X.shape[0] + 1 and pointers[0] == 0 and pointers[-1] <= stored
@@ -95,6 +125,7 @@ def check_row_lengths(X):
 
 def check_rows(estimator, X):
     """Rows to predict for."""
+    X = without_lists(X)
     check_row_pointers(X)
     if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
@@ -110,17 +141,19 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
 
     With ``finite=False`` values and column numbers are not checked here: the rounds stop at a row that has bad ones.
     """
+    X = without_lists(X)
     check_row_pointers(X)
-    plain = (
-        needs_no_conversion(X) and type(y) is np.ndarray and y.ndim == 1 and len(y) == X.shape[0]
-    )
-    if plain and (y.dtype.kind in "iub" or (y.dtype.kind == "f" and np.isfinite(y).all())):
+    plain = plain_targets(y, X.shape[0], numeric) if needs_no_conversion(X) else None
+    if plain is not None:
+        y = plain
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-        check_row_lengths(X)
         if finite:
             check_finite(estimator, X)
-            check_columns(X)
+        if type(X) is not np.ndarray:
+            check_row_lengths(X)
+            if finite:
+                check_columns(X)
         return X, y
     with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
         X, y = validate_data(

@@ -15,6 +15,7 @@ from ._recipe import ModelShape
 from ._rules import Registered
 from ._state import class_numbers
 
+FEW = 20  # labels that are compared one by one
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 
@@ -105,6 +106,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         *,
         loss="log_loss",
         blocks="auto",
+        rank=16,
         p=2.0,
         eta="auto",
         epsilon="auto",
@@ -135,6 +137,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         self.structure = structure
         self.loss = loss
         self.blocks = blocks
+        self.rank = rank
         self.p = p
         self.eta = eta
         self.epsilon = epsilon
@@ -207,7 +210,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight)
-        if classes is not None and not np.array_equal(unique_labels(classes), self.classes_):
+        if classes is not None and not _same_labels(classes, self.classes_):
             raise ValueError(
                 f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
                 "change them; leave classes out, or start anew with fit."
@@ -312,6 +315,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
+        if len(y) == 1 and len(classes) <= FEW:
+            place = _place(y.item(), classes.tolist())
+            if place is not None:
+                return np.array([[2.0 * place - 1.0 if len(classes) == 2 else float(place)]])
         if len(classes) == 2:
             upper = y == classes[1]
             lower = y == classes[0]
@@ -383,6 +390,28 @@ def _two_numbers(y):
     if y.dtype.kind == "f" and ((two % 1).any() or np.abs(two).max() > EXACT):
         return None
     return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
+
+
+def _place(label, labels):
+    """Where a label stands among a few; None where it is not one of them."""
+    return labels.index(label) if label in labels else None
+
+
+def _same_labels(classes, known):
+    """Whether these are the labels that a model knows, in any order; at a glance where they are the same list."""
+    if isinstance(classes, np.ndarray | list) and len(classes) == len(known):
+        given = classes.tolist() if isinstance(classes, np.ndarray) else classes
+        if len(known) <= FEW and _equal(given, known.tolist()):
+            return True
+    return np.array_equal(unique_labels(classes), known)
+
+
+def _equal(given, known):
+    """Whether two lists of labels are the same; what cannot be compared is not."""
+    try:
+        return bool(given == known)
+    except ValueError:  # arrays in the list
+        return False
 
 
 def _at_least_two(classes):

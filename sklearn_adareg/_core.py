@@ -33,6 +33,7 @@ CONSTRAINTS = {
             "update",
         )
     },
+    "rank": _rules.COMMON_CONSTRAINTS["rank"],
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
     "dimension": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "eta": NUMBER_OR_AUTO,
@@ -69,8 +70,9 @@ class AdaReg:
     so every bound of :mod:`sklearn_adareg.regret` applies.
 
     A round costs what it costs there: O(D²) for structure ``"full"`` between decompositions (O(D³) each; ``"ons"``
-    needs none), that for each block that the gradient touches for ``"block"``, O(nnz) for ``"diag"`` and ``"iso"``, and a
-    call from Python, some 10 µs. Reading ``x`` or ``average`` costs O(D).
+    needs none), that for each block that the gradient touches for ``"block"``, O(rank·D) for ``"sketch"``, O(nnz) for
+    ``"diag"`` and ``"iso"``, and a call from Python, some 10 µs. Reading ``x`` or ``average`` costs O(D), with
+    ``"sketch"`` O(rank·D).
 
     Parameters
     ----------
@@ -88,6 +90,8 @@ class AdaReg:
     blocks : int, list or None, default=None
         The blocks of structure ``"block"``, which needs them: the size of blocks of coordinates that follow one another,
         or a list of groups of indices or slices.
+    rank : int, default=16
+        How many directions of G structure ``"sketch"`` keeps after a shrink, as in the estimators.
     p : float, default=2.0
         The exponent of the potential ``"pnorm"``.
     half_life : float, "auto" or None, default="auto"
@@ -152,6 +156,7 @@ class AdaReg:
         eta="auto",
         epsilon="auto",
         blocks=None,
+        rank=16,
         p=2.0,
         half_life="auto",
         refresh=0.5,

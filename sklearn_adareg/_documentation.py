@@ -50,6 +50,9 @@ COMMON = {
     ``blocks=list(transformer.output_indices_.values())``. ``"auto"`` is one block for up to 32 features. For up to 3,000 features
     and dense rows it groups features whose correlation in the first 2,000 rows of the first call stands out from noise, in blocks
     of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8.""",
+    "rank": """rank : int, default=16
+    How many directions of :math:`G_t` the structure ``"sketch"`` keeps after a shrink; up to twice as many lie in memory. From the
+    number of coordinates on (features and intercept), the structure is ``"full"``.""",
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
@@ -68,10 +71,10 @@ COMMON = {
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
     never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
     "refresh": """refresh : float, default=0.5
-    :math:`\\delta`, for the structures full and block with a potential other than ``"ons"``, and for kronecker: the
-    eigendecomposition (of each block or factor) is reused until the matrix could exceed :math:`1+\\delta` times the decomposed
-    one; a Cholesky test certifies that it does not. The regret bound grows by at most :math:`(1+\\delta)^a`, where :math:`-a` is
-    the power of :math:`\\psi`. 0 decomposes in every round.""",
+    :math:`\\delta`, for the structures full, block and sketch with a potential other than ``"ons"``, and for kronecker: the
+    eigendecomposition (of each block or factor; of the rows of a sketch) is reused until the matrix could exceed
+    :math:`1+\\delta` times the decomposed one, which is certified. The regret bound grows by at most :math:`(1+\\delta)^a`, where
+    :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and

@@ -4,17 +4,34 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
+from ._kernels import _small_arrays
+
+FEW = 2_000  # products, up to which NumPy's machinery takes longer than the arithmetic
 LARGEST = np.finfo(np.float64).max
 
 
 def margins(X, coef, intercept):
     """X·coef' + intercept, (n_rows, lanes); the largest double stands for what is beyond it."""
+    if type(X) is np.ndarray and len(X) == 1 and type(coef) is np.ndarray and _small(X, coef):
+        result = _small_arrays.margins(X, coef, intercept)
+        if result is not None:
+            return result
     with np.errstate(over="ignore", invalid="ignore"):
         result = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
         if not np.isfinite(result.sum()):  # some margin, or only the sum
             for row in np.flatnonzero(~np.isfinite(result).all(axis=1)):
                 result[row] = _bounded(X[[row]], coef, intercept)
     return result
+
+
+def _small(row, coef):
+    """Whether compiled loops can read both, and are done sooner than NumPy."""
+    return (
+        coef.size <= FEW
+        and row.dtype == np.float64
+        and row.flags.c_contiguous
+        and coef.flags.c_contiguous
+    )
 
 
 def _bounded(row, coef, intercept):

@@ -116,9 +116,11 @@ class Structure:
     takes_domains: bool = True  # has projections in the norm of H⁻¹
     forgets: bool = False  # has kernels for a half-life
     has_blocks: bool = False  # is told which coordinates belong together
+    has_rank: bool = False  # is told how many directions to keep
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
     auto_potential: str = "adagrad"  # what potential="auto" is
+    auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
     memory: Callable | None = (
         None  # (lanes, D) → bytes, of each block if it has blocks; None: a few numbers per feature and lane
     )

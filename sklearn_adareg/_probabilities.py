@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+BOTH_WAYS = np.array([-1.0, 1.0])
 FARTHEST = np.finfo(np.float64).max / 4
 
 
@@ -10,14 +11,14 @@ def logistic(margins):
     """Logistic for two classes, softmax for more."""
     if margins.shape[1] > 1:
         return softmax(_apart(margins), axis=1)
-    return np.column_stack([expit(-margins[:, 0]), expit(margins[:, 0])])
+    return expit(margins * BOTH_WAYS)
 
 
 def log_logistic(margins):
     """Logarithms of ``logistic``, exact where the probabilities round to 0 or 1."""
     if margins.shape[1] > 1:
         return log_softmax(_apart(margins), axis=1)
-    return np.column_stack([log_expit(-margins[:, 0]), log_expit(margins[:, 0])])
+    return log_expit(margins * BOTH_WAYS)
 
 
 def clipped(margins):

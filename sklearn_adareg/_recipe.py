@@ -32,8 +32,10 @@ class Recipe:
     method: str  # a name of the registry's METHODS
     potential: object  # a name or a SpectralPotential
     potential_parameters: dict = field(default_factory=dict)
+    paired: bool = False  # the faster lanes of a stack take the square of the potential's steps
     structure: str
     blocks: tuple | None = None  # the number of each feature's block, where the structure has any
+    rank: int | None = None  # of a sketch, where the structure is one
     loss: str | None  # None in a state of version 0.1 until its estimator completes it
     loss_parameters: dict = field(default_factory=dict)
     degree: int = 0  # of the loss in the residual

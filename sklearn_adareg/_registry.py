@@ -20,8 +20,11 @@ from ._kernels import (
     _losses,
     _methods,
     _newton,
+    _paired,
     _potentials,
     _simplex,
+    _sketch_ons,
+    _sketch_spectral,
     _spectral,
     _stack,
 )
@@ -165,6 +168,7 @@ POTENTIALS = {
         theory={
             "full": _adagrad_full,
             "block": _adagrad_block,
+            "sketch": _adagrad_full,
             "diag": _adagrad_diag,
             "iso": _adagrad_iso,
         },
@@ -184,6 +188,7 @@ POTENTIALS = {
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
+            "sketch": _ons_full,
             "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
             "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
         },
@@ -214,12 +219,17 @@ def _block_kernel(recipe):
     return _block_ons.BlockONS if inverse else _block_spectral.BlockSpectral
 
 
+def _sketch_kernel(recipe):
+    inverse = potential(recipe.potential).inverse
+    return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
+
+
 def _kronecker_kernel(recipe):
     return _kronecker.Kronecker
 
 
 def _diag_kernel(recipe):
-    return _diag.Diagonal
+    return _paired.PairedDiagonal if recipe.paired else _diag.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -237,6 +247,12 @@ def _block_memory(lanes, D):
     )  # four matrices per lane or two and their corrections, and vectors
 
 
+def _sketch_memory(lanes, D, rank, whole):
+    rank = min(rank, D)
+    of_projections = 6 * D * D if whole else 0  # H as a matrix, and what the solvers copy
+    return 8 * (lanes * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
+
+
 def _kronecker_memory(lanes, D):
     # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
     return 48 * (lanes * lanes + D * D) + 72 * lanes * D
@@ -246,6 +262,7 @@ STRUCTURES = {
     "full": Structure(
         _full_kernel,
         newton=True,
+        forgets=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -253,12 +270,21 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        forgets=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
         memory=_block_memory,
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
+    ),
+    "sketch": Structure(
+        _sketch_kernel,
+        has_rank=True,
+        auto_potential="ons",
+        spectrum=_spectra.of_sketch,
+        memory=_sketch_memory,
+        summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
     ),
     "kronecker": Structure(
         _kronecker_kernel,
@@ -275,6 +301,7 @@ STRUCTURES = {
         _diag_kernel,
         takes_l1=True,
         stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
         own_steps=True,

@@ -1,24 +1,35 @@
 """Regret bounds as functions of G_T; :mod:`sklearn_adareg.regret` has the symbols."""
 
+from numbers import Integral
+
 import numpy as np
 
 from . import _registry
 from ._blocks import block_numbers
-from ._spectra import eigenvalues
+from ._spectra import eigenvalues, escaped_mass
 
 
-def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, refresh_factor=1.0):
+def adagrad_bound(
+    G_T, diameter, *, structure="full", blocks=None, rank=None, eta=None, refresh_factor=1.0
+):
     r"""The regret bound of AdaGrad: full, diagonal, isotropic (adaptive gradient descent).
 
     .. math::
 
-        \text{full, block, diag:}\quad (\kappa\eta + b^2/2\eta)\, \mathrm{tr}\, \tilde G_T^{1/2}
+        \text{full, block, sketch, diag:}\quad (\kappa\eta + b^2/2\eta)\, \mathrm{tr}\, \tilde G_T^{1/2}
         \qquad \text{iso:}\quad (\kappa c + b^2/2c)\, (\mathrm{tr}\, G_T)^{1/2},
         \; c = \eta\sqrt D
 
     where :math:`\tilde G_T` is :math:`G_T` (full), its blocks (block) or its diagonal (diag), and b is
     the diameter of the domain: Euclidean for full and iso, in the ∞-norm for diag, and for block the
-    largest Euclidean diameter of its projection onto the coordinates of a block.
+    largest Euclidean diameter of its projection onto the coordinates of a block. For a sketch it is
+    :math:`G_T + \rho I`, which is above every sketch of that rank, with
+
+    .. math:: \rho = \min_{k \le \mathrm{rank}} \frac{1}{\mathrm{rank} + 1 - k} \sum_{i > k} \lambda_i(G_T)
+
+    (0 if the rank is at least D), the error term of S-AdaGrad (Feinberg et al. 2023). The sketch that a
+    run has ended with, :attr:`AdaReg.G <sklearn_adareg.AdaReg>`, is smaller: with that for
+    :math:`G_T` and structure "full", the bound holds as well.
 
     It is :func:`pnorm_bound` with p = 1, and holds for mirror descent with convex losses. Costs
     O(D³) for full, O(D) otherwise.
@@ -31,10 +42,12 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
     diameter : float
         The b of the bound: no two points of the domain are farther apart. The largest distance of an
         iterate of the run from :math:`x^*` will do.
-    structure : {"full", "block", "diag", "iso"}, default="full"
+    structure : {"full", "block", "sketch", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
     blocks : int or list, default=None
         The blocks of structure "block", as the estimators take them, of the D coordinates.
+    rank : int, default=None
+        The rank of structure "sketch".
     eta : float, default=None
         The step size; None is the best one, :math:`b/\sqrt2` (iso: :math:`b/\sqrt{2D}`).
     refresh_factor : float, default=1.0
@@ -56,13 +69,22 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, eta=None, ref
         p=1.0,
         structure=structure,
         blocks=blocks,
+        rank=rank,
         eta=eta,
         refresh_factor=refresh_factor,
     )
 
 
 def pnorm_bound(
-    G_T, diameter, *, p=2.0, structure="full", blocks=None, eta=None, refresh_factor=1.0
+    G_T,
+    diameter,
+    *,
+    p=2.0,
+    structure="full",
+    blocks=None,
+    rank=None,
+    eta=None,
+    refresh_factor=1.0,
 ):
     r"""The regret bound of the p-norm potential.
 
@@ -72,7 +94,8 @@ def pnorm_bound(
         + \kappa\eta\, \frac{p+1}{2p}\, \mathrm{tr}\, \tilde G_T^{p/(p+1)}
 
     where :math:`\tilde G_T = P_S G_T` is :math:`G_T` (full), its blocks (block, with b the largest
-    diameter in the coordinates of a block), its diagonal (diag, with b in the ∞-norm) or
+    diameter in the coordinates of a block), :math:`G_T + \rho I` (sketch, see :func:`adagrad_bound`),
+    its diagonal (diag, with b in the ∞-norm) or
     :math:`(\mathrm{tr}\, G_T / D) I` (iso, where the first trace is divided by D).
     It holds for mirror descent with convex losses. Costs O(D³) for full, O(D) otherwise.
 
@@ -86,10 +109,12 @@ def pnorm_bound(
         iterate of the run from :math:`x^*` will do.
     p : float, default=2.0
         The exponent.
-    structure : {"full", "block", "diag", "iso"}, default="full"
+    structure : {"full", "block", "sketch", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
     blocks : int or list, default=None
         The blocks of structure "block", as the estimators take them, of the D coordinates.
+    rank : int, default=None
+        The rank of structure "sketch".
     eta : float, default=None
         The step size; None is the best one, which needs :math:`G_T` and so hindsight:
         :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}`
@@ -107,7 +132,7 @@ def pnorm_bound(
     >>> round(pnorm_bound([8.0, 1.0], diameter=2.0, p=2.0, structure="diag", eta=1.0), 6)
     9.75
     """
-    spectrum = _projected_spectrum(G_T, structure, blocks)
+    spectrum = _projected_spectrum(G_T, structure, blocks, rank)
     stability = 0.5 * diameter**2 * np.sum(spectrum ** (1 / (p + 1)))
     if _registry.STRUCTURES[structure].one_step_size:
         # H⁻¹ grows by multiples of I, so vᵀMv = ‖v‖² tr(M)/D where the others have only ≤ tr(M).
@@ -118,7 +143,7 @@ def pnorm_bound(
     return float(stability / eta + refresh_factor * eta * bracket)
 
 
-def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
+def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, rank=None):
     r"""The regret bound of the Online Newton Step: full, diagonal, isotropic.
 
     .. math::
@@ -126,11 +151,14 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
         \frac{\varepsilon\beta b^2}{2} + \frac{1}{2\beta} \left( D
         + \log\frac{\det \tilde G_T}{\varepsilon^D} \right), \qquad \beta = 1/\eta
 
-    where :math:`\tilde G_T = P_S G_T`. It holds for mirror descent, and asks for more than
+    where :math:`\tilde G_T = P_S G_T`. For a sketch, :math:`\tilde G_T = G_T + \rho I` as in
+    :func:`adagrad_bound` (there of :math:`G_T - \varepsilon I`), and :math:`\varepsilon + \rho` replaces
+    :math:`\varepsilon` in the first term: as in Sketched Online Newton (Luo et al. 2016), no curvature
+    pays for what a shrink adds. The bound holds for mirror descent, and asks for more than
     convexity, namely for all x, y of the domain :math:`f_t(x) - f_t(y) \le g \cdot (x-y) - q`
     with :math:`g = \nabla f_t(x)` and
 
-    - full: :math:`q = \frac\beta2 (g \cdot (x-y))^2`, exp-concave losses;
+    - full, sketch: :math:`q = \frac\beta2 (g \cdot (x-y))^2`, exp-concave losses;
     - block: :math:`q = \frac\beta2 \sum_B (g_B \cdot (x_B-y_B))^2` over the blocks B;
     - diag: :math:`q = \frac\beta2 \sum_i g_i^2 (x_i-y_i)^2`, coordinate-wise exp-concave losses,
       which the losses of a linear model are not;
@@ -154,10 +182,12 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
         The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
     eta : float
         The step size, :math:`1/\beta`.
-    structure : {"full", "block", "diag", "iso"}, default="full"
+    structure : {"full", "block", "sketch", "diag", "iso"}, default="full"
         The structure of :math:`H_t`.
     blocks : int or list, default=None
         The blocks of structure "block", as the estimators take them, of the D coordinates.
+    rank : int, default=None
+        The rank of structure "sketch".
 
     Returns
     -------
@@ -169,9 +199,12 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None):
     >>> round(ons_bound([2.0, 4.0], diameter=2.0, epsilon=1.0, eta=1.0), 4)
     4.0397
     """
-    spectrum = _projected_spectrum(G_T, structure, blocks)
+    spectrum = _projected_spectrum(G_T, structure, blocks, rank, epsilon)
     bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
-    return float(epsilon * diameter**2 / (2 * eta) + eta / 2 * bracket)
+    start = epsilon
+    if _registry.STRUCTURES[structure].has_rank:  # no curvature pays for what a shrink adds
+        start += escaped_mass(eigenvalues(G_T), rank, epsilon)
+    return float(start * diameter**2 / (2 * eta) + eta / 2 * bracket)
 
 
 def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0):
@@ -230,8 +263,8 @@ def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0)
     return float((stability / eta + refresh_factor * rank * eta) * trace)
 
 
-def _projected_spectrum(G_T, structure, blocks):
-    """Eigenvalues of P_S G_T, all D of them."""
+def _projected_spectrum(G_T, structure, blocks, rank, epsilon=0.0):
+    """Eigenvalues of P_S G_T, all D of them; of a sketch, the most that they can be."""
     known = {name: entry.spectrum for name, entry in _registry.STRUCTURES.items() if entry.spectrum}
     if structure not in known:
         *others, last = map(repr, known)
@@ -239,6 +272,12 @@ def _projected_spectrum(G_T, structure, blocks):
             f"structure={structure!r} is not known; give {', '.join(others)} or {last}."
         )
     G_T = np.asarray(G_T, dtype=float)
+    if _registry.STRUCTURES[structure].has_rank:
+        if not isinstance(rank, Integral) or rank < 1:
+            raise ValueError(
+                f"structure={structure!r} needs its rank, a positive integer; got {rank!r}."
+            )
+        return known[structure](G_T, rank, epsilon)
     if not _registry.STRUCTURES[structure].has_blocks:
         return known[structure](G_T)
     if blocks is None or isinstance(blocks, str):

@@ -18,6 +18,7 @@ from ._potentials import SpectralPotential
 from ._rows import LARGEST_INDEX
 
 LARGEST = sys.float_info.max
+DEFAULT_RANK = 16
 LARGEST_RADIUS = 1e60  # and its inverse the smallest, so that powers of it are finite
 
 
@@ -42,6 +43,7 @@ COMMON_CONSTRAINTS = {
     "potential": [Registered(_registry.POTENTIALS, "auto"), SpectralPotential],
     "structure": [Registered(_registry.STRUCTURES, "auto")],
     "blocks": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left"), list, tuple],
+    "rank": [Interval(Integral, 1, None, closed="left")],
     "p": [Interval(Real, 0, None, closed="neither")],
     "eta": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
     "epsilon": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto", "theory"})],
@@ -69,7 +71,7 @@ COMMON_CONSTRAINTS = {
 }
 # What a running state was built from, and therefore may not change between calls of partial_fit.
 LASTING = (
-    "potential structure blocks loss p eta epsilon half_life refresh scaling domain radius update alpha l1_ratio "
+    "potential structure blocks rank loss p eta epsilon half_life refresh scaling domain radius update alpha l1_ratio "
     "average fit_intercept"
 ).split()
 
@@ -120,6 +122,13 @@ def check_pairs(params):
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_blocks)
         _warn_ignored(
             "blocks",
+            params,
+            f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
+        )
+    if params["rank"] != DEFAULT_RANK and not _may_have_rank(structure):
+        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_rank)
+        _warn_ignored(
+            "rank",
             params,
             f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
         )
@@ -212,6 +221,10 @@ def _may_have_blocks(structure):
     return structure != "auto" and _registry.STRUCTURES[structure].has_blocks
 
 
+def _may_have_rank(structure):
+    return structure != "auto" and _registry.STRUCTURES[structure].has_rank
+
+
 def _has_own_step_size(potential):
     return potential != "auto" and _registry.potential(potential).has_own_step_size
 
@@ -260,7 +273,10 @@ def check_memory(recipe):
     if memory is None:
         return
     lanes = recipe.lanes * recipe.rates
-    needed = sum(memory(lanes, size) for size in recipe.block_sizes)
+    sketched = (
+        {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
+    )
+    needed = sum(memory(lanes, size, **sketched) for size in recipe.block_sizes)
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -61,6 +61,22 @@ def _mismatch(state):
     return None
 
 
+def _mismatch_of_memory(arrays, fresh, rounds):
+    """What does not fit of a half-life: rounds, coordinates and factors that kernels trust."""
+    for name in fresh:
+        prefix, _, kind = name.rpartition(":")
+        found = arrays[name]
+        if kind == "charged" and not ((found >= 0) & (found <= rounds)).all():
+            return f"its array {name!r} has rounds that were not played"
+        if kind == "fade" and not ((found >= 0) & (found <= 1)).all():
+            return f"its array {name!r} is not within 0 and 1"
+        if kind == "turn":
+            n = fresh[f"{prefix}:P" if prefix else "P"].shape[1]
+            if not ((found >= 0) & (found < n) & (found % 1 == 0)).all():
+                return f"its array {name!r} has numbers that are none of its {n} coordinates"
+    return None
+
+
 def _mismatch_of_block(block):
     recipe = block.recipe
     fresh = _recipe.allocate(recipe, recipe.lanes)
@@ -79,10 +95,22 @@ def _mismatch_of_block(block):
     rounds = block.arrays["clock"][0]
     if not 0 <= rounds < np.inf:
         return f"its number of rounds is {rounds}"
+    what = _mismatch_of_memory(block.arrays, fresh, rounds)
+    if what is not None:
+        return what
     for name in fresh:
-        if name.rpartition(":")[2] != "count":
-            continue
-        count, most = block.arrays[name], fresh[name.replace("count", "pending_g")].shape[1] - 1
-        if not ((count >= 0) & (count <= most) & (count % 1 == 0)).all():
-            return f"its count of pending updates is {count.tolist()} and not within 0 and {most}"
+        what, most = _count(name, fresh)
+        count = block.arrays[name]
+        if what and not ((count >= 0) & (count <= most) & (count % 1 == 0)).all():
+            return f"its count of {what} is {count.tolist()} and not within 0 and {most}"
     return None
+
+
+def _count(name, fresh):
+    """What an array of a structure counts, and how many there may be; None if it counts nothing."""
+    kind = name.rpartition(":")[2]
+    if kind == "count":
+        return "pending updates", fresh[name.replace("count", "pending_g")].shape[1] - 1
+    if kind in ("filled", "served"):
+        return "rows", fresh["B"].shape[1]
+    return None, 0

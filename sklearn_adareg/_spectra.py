@@ -33,3 +33,22 @@ def of_blocks(G, numbers):
         return G
     members = [np.flatnonzero(numbers == number) for number in range(len(sizes))]
     return np.concatenate([np.linalg.eigvalsh(G[np.ix_(own, own)]) for own in members])
+
+
+def escaped_mass(own, rank, epsilon=0.0):
+    """The most that shrinking a sketch can take from a direction, for the D eigenvalues of G_T = εI + Σgg'.
+
+    min over k ≤ rank of Σ_(i > k) (λ_i − ε)/(rank + 1 − k), the largest eigenvalues first; 0 where rank ≥ D.
+    """
+    own = np.sort(np.maximum(own - epsilon, 0.0))[::-1]
+    if rank >= len(own):
+        return 0.0
+    tails = np.cumsum(own[::-1])[::-1]  # Σ_(i > k) for k = 0, 1, …
+    kept = np.arange(rank + 1)
+    return float(np.min(tails[kept] / (rank + 1 - kept)))
+
+
+def of_sketch(G, rank, epsilon=0.0):
+    """Upper bounds on the eigenvalues of the sketch of G: it is above G by at most the mass that shrinking takes."""
+    own = eigenvalues(G)
+    return own + escaped_mass(own, rank, epsilon)

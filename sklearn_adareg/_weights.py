@@ -5,13 +5,17 @@ from inspect import signature
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+NONE = np.empty(0)
+NONE.flags.writeable = False
+FIRST = np.zeros(1, dtype=np.intp)
+FIRST.flags.writeable = False
 PERMISSIVE = "allow_all_zero_weights" in signature(_check_sample_weight).parameters
 
 
 def check_weights(sample_weight, X):
     """Validated weights as float64; empty where none were given. All may be zero: a chunk of a stream may be so."""
     if sample_weight is None:
-        return np.empty(0)
+        return NONE
     allow = {"allow_all_zero_weights": True} if PERMISSIVE else {}
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow
@@ -28,7 +32,9 @@ def check_some_weight(weights, name):
 
 def rows_of_positive_weight(X, weights):
     """Their numbers. A row of weight zero is not a round."""
-    return np.flatnonzero(weights) if len(weights) else np.arange(X.shape[0], dtype=np.intp)
+    if len(weights):
+        return np.flatnonzero(weights)
+    return FIRST if X.shape[0] == 1 else np.arange(X.shape[0], dtype=np.intp)
 
 
 def times_class_weights(weights, factors, order, n_rows):

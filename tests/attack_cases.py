@@ -57,9 +57,11 @@ COMMON = {
     "potential": [*_registry.POTENTIALS, Own(), Own(True)],
     "structure": list(_registry.STRUCTURES),
     "blocks": [1, 2, 3],
+    "rank": [1, 2, 40],
     "p": [1.0, 0.5, 7.0],
     "eta": [0.1, 10.0, 1e-200, 1e200, "theory"],
     "epsilon": [1.0, 1e-10, 1e10, 1e-300, "theory"],
+    "half_life": [1.0, 30.0, 1e5, None],
     "refresh": [0.0, 0.1, 10.0],
     "scaling": [None],
     "domain": [name for name in _registry.DOMAINS if name is not None],
@@ -171,6 +173,8 @@ def tidy(params):
         params.setdefault("blocks", 4)  # "auto" depends on how many rows the first call has
     else:
         params.pop("blocks", None)
+    if structure is None or not structure.has_rank:
+        params.pop("rank", None)
     if (structure is not None and not structure.takes_l1) or not params.get("alpha"):
         params.pop("l1_ratio", None)
     if isinstance(params.get("potential"), SpectralPotential):

@@ -121,7 +121,37 @@ STRUCTURES = {
 }
 
 
-JOINT = ("full", "block")  # whose H mixes coordinates; an L2 penalty is part of the gradient there
+class FrequentDirections:
+    """G as (ε + escaped)I + BᵀB with at most 2·rank rows, and nothing escaping while rank ≥ D."""
+
+    def __init__(self, D, rank, epsilon):
+        self.rank, self.epsilon, self.escaped = min(rank, D), epsilon, 0.0
+        self.B = np.zeros((0, D))
+
+    def add(self, g):
+        """One more row; with all rows in use, B is shrunk to ``rank`` rows first."""
+        if not g.any():
+            return
+        if len(self.B) == 2 * self.rank:
+            lam, V = np.linalg.eigh(self.B.T @ self.B)
+            lam, V = np.maximum(lam[::-1], 0.0), V[:, ::-1]
+            removed = lam[self.rank] if self.rank < len(lam) else 0.0
+            kept = np.maximum(lam[: self.rank] - removed, 0.0)
+            self.B = np.sqrt(kept)[:, None] * V[:, : self.rank].T
+            self.escaped += removed
+        self.B = np.vstack([self.B, g])
+
+    def scale(self, growth):
+        """Coordinate i in a unit larger by growth_i; ε and what has escaped are made up for."""
+        self.B = self.B / growth
+
+    @property
+    def G(self):
+        return (self.epsilon + self.escaped) * np.eye(self.B.shape[1]) + self.B.T @ self.B
+
+
+# whose H mixes coordinates; an L2 penalty is part of the gradient there
+JOINT = ("full", "block", "sketch")
 
 
 def touched_blocks(z, blocks):
@@ -138,8 +168,10 @@ def turns(structure, blocks, D):
 
 
 def preconditioner(G, psi, structure, epsilon, blocks=()):
-    """H = ψ(P_S G); no eigenvalue of εI + Σgg' is below ε, rounding notwithstanding."""
-    projected = keep_blocks(G, blocks) if structure == "block" else STRUCTURES[structure](G)
+    """H = ψ(P_S G), where a sketch is its own G; no eigenvalue is below ε, rounding notwithstanding."""
+    projected = keep_blocks(G, blocks) if structure == "block" else G
+    if structure in STRUCTURES:
+        projected = STRUCTURES[structure](G)
     lam, V = np.linalg.eigh(projected)
     H = (V * psi(np.maximum(lam, epsilon))) @ V.T
     return (H + H.T) / 2
@@ -305,7 +337,9 @@ class Lane:
         blocks=(),
         half_life=None,
         inverse=False,
+        rank=2,
     ):
+        self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = blocks
         self.update, self.domain, self.radius = update, domain, radius
@@ -329,7 +363,8 @@ class Lane:
         return self.memory.G
 
     def preconditioner(self):
-        return preconditioner(self.G, self.psi, self.structure, self.floor, self.blocks)
+        G = self.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, self.psi, self.structure, self.floor, self.blocks)
 
     def step(self, z, slope):
         """Steps 2 to 4, for the row z and the weighted slope of its loss at z·x_t."""
@@ -339,6 +374,8 @@ class Lane:
             g = g + self.alpha * np.where(self.penalised, x_t, 0.0)
         touched = self.touched(z)
         self.memory.take(g, touched)
+        if self.sketch is not None:
+            self.sketch.add(g)
         self.theta = self.lam * self.theta + g
         self.rounds = self.lam * self.rounds + 1
         H = self.preconditioner()
@@ -431,6 +468,7 @@ def adareg(
     potential="adagrad",
     structure="diag",
     blocks=(),
+    rank=2,
     eta=1.0,
     epsilon=1.0,
     half_life=None,
@@ -464,7 +502,7 @@ def adareg(
     D = Z.shape[1]
     domains = (update, domain, radius, alpha, l1_ratio)
     inverse = potential == "ons"
-    lane = Lane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
+    lane = Lane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     losses = []
     for t in np.flatnonzero(omega > 0):
         ell, slope = LOSSES[loss](Z[t] @ lane.x[-1], y[t], parameters)

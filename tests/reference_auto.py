@@ -6,7 +6,16 @@ Lanes share nothing but the row, so a model of K weight vectors is a list of K l
 """
 
 import numpy as np
-from reference import JOINT, LOSSES, POTENTIALS, preconditioner, project, prox, turns
+from reference import (
+    JOINT,
+    LOSSES,
+    POTENTIALS,
+    FrequentDirections,
+    preconditioner,
+    project,
+    prox,
+    turns,
+)
 from reference_memory import Memory, discounted, forgetting
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
@@ -94,13 +103,15 @@ class Residuals:
 
 
 class Scale:
-    """s_i = max |z_i| so far."""
+    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many."""
 
-    def __init__(self, D):
-        self.s = np.zeros(D)
+    def __init__(self, D, most=np.inf):
+        self.s, self.most = np.zeros(D), most
 
     def take(self, z):
         """The row in the new units, the growth κ, and the features seen for the first time."""
+        if np.isfinite(self.most):
+            z = np.where(self.s > 0, np.clip(z, -self.most * self.s, self.most * self.s), z)
         before, self.s = self.s, np.maximum(self.s, abs(z))
         fresh = (before == 0) & (self.s > 0)
         growth = np.where(before > 0, self.s / np.where(before > 0, before, 1), 1.0)
@@ -163,7 +174,9 @@ class ScaledLane:
         blocks=(),
         half_life=None,
         inverse=False,
+        rank=2,
     ):
+        self.sketch = FrequentDirections(D, rank, epsilon) if structure == "sketch" else None
         self.d, self.psi, self.structure, self.epsilon = d, psi, structure, epsilon
         self.blocks = all_blocks(blocks, D)
         self.dual, self.domain, self.radius = update == "dual_averaging", domain, radius
@@ -180,12 +193,22 @@ class ScaledLane:
         self.H = None  # of the last round that moved, with the common factor and ρ in it
 
     def psi_of_G(self):
-        return preconditioner(self.memory.G, self.psi, self.structure, self.floor, self.blocks)
+        G = self.memory.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, self.psi, self.structure, self.floor, self.blocks)
 
-    def change_units(self, growth, fresh, rho, factor):
+    def touched(self, z):
+        if self.structure != "block":
+            return z != 0
+        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
+        return touched_blocks(z, self.blocks) | self.alpha.any() | whole
+
+    def change_units(self, z, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
+        self.memory.catch_up(self.touched(z))
         before = self.psi_of_G()
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
+        if self.sketch is not None:
+            self.sketch.scale(growth)
         changed = (growth > 1) | fresh
         if not self.dual or not changed.any():
             return
@@ -194,7 +217,7 @@ class ScaledLane:
                 if changed[block].any():
                     H = factor * rho * self.psi_of_G()[np.ix_(block, block)]
                     self.theta[block] = -np.linalg.solve(H, self.x[block])
-        elif self.structure == "full":
+        elif self.structure in JOINT:
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
             self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
@@ -204,11 +227,10 @@ class ScaledLane:
         g = slope * z
         if self.structure in JOINT:
             g = g + self.alpha * self.x / units**2 / gradient_unit
-        whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
-        touched = z != 0
-        if self.structure == "block":
-            touched = touched_blocks(z, self.blocks) | self.alpha.any() | whole
+        touched = self.touched(z)
         self.memory.take(g, touched)
+        if self.sketch is not None:
+            self.sketch.add(g)
         self.theta = self.lam * self.theta + g
         self.rounds = self.lam * self.rounds + 1
         H = self.psi_of_G()
@@ -256,6 +278,7 @@ def scaled_adareg(
     potential="adagrad",
     structure="diag",
     blocks=(),
+    rank=2,
     eta=1.0,
     epsilon=1.0,
     half_life=None,
@@ -280,7 +303,7 @@ def scaled_adareg(
         potential == "ons",
         forgetting(half_life),
     )
-    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse)
+    lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
     scale, spread, t, total = Scale(D), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
@@ -288,11 +311,11 @@ def scaled_adareg(
         z, growth, fresh = scale.take(Z[row])
         spread = lam * spread + shares(z, structure, blocks)
         rounds = discounted(np.ones(t), lam).sum()
-        factor = 1.0 if structure == "full" else np.sqrt(rounds / spread)
+        factor = 1.0 if structure in ("full", "sketch") else np.sqrt(rounds / spread)
         residuals.meet(y[row])
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
-        lane.change_units(growth, fresh, residuals.rho, factor)
+        lane.change_units(z, growth, fresh, residuals.rho, factor)
         lane.predicting.append(lane.x)
         unit = residuals.gradient_unit
         lane.step(t, z, omega[row] * slope, scale.units, factor, residuals.rho, unit)

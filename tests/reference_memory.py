@@ -30,8 +30,18 @@ class Memory:
         self.others = [i for i in range(D) if not any(i in block for block in self.in_turn)]
         self.turn, self.idle = [0] * len(self.in_turn), [0] * len(self.in_turn)
 
+    def catch_up(self, touched):
+        """What the blocks that are touched have missed."""
+        for number, block in enumerate(self.in_turn):
+            if self.idle[number] and touched[block].any():
+                keep = self.lam ** self.idle[number]
+                self.G[np.ix_(block, block)] *= keep
+                self.give_back(number, 1 - keep)
+                self.idle[number] = 0
+
     def take(self, g, touched):
         """G of the round's step."""
+        self.catch_up(touched)
         prior = np.zeros(len(g))
         prior[self.others] = (1 - self.lam) * self.epsilon
         kept = self.G.copy()
@@ -42,10 +52,6 @@ class Memory:
             if not touched[block].any():
                 self.idle[number] += 1
                 continue
-            if self.idle[number]:
-                keep = self.lam ** self.idle[number]
-                self.G[of_block] *= keep
-                self.give_back(number, 1 - keep)
             self.G[of_block] = self.lam * self.G[of_block] + np.outer(g[block], g[block])
         return self.G
 
@@ -53,14 +59,13 @@ class Memory:
         """What comes back after the step."""
         for number, block in enumerate(self.in_turn):
             if touched[block].any():
-                self.idle[number] = 0
                 self.give_back(number, 1 - self.lam)
 
     def give_back(self, number, forgotten):
         """(n/m) · forgotten · ε to each of the next m coordinates of a block."""
         block = self.in_turn[number]
         n = len(block)
-        m = min(n, int(np.ceil(n * forgotten)))
+        m = max(1, min(n, int(np.ceil(n * forgotten - 1e-9))))
         for _ in range(m):
             i = block[self.turn[number]]
             self.G[i, i] += n / m * forgotten * self.epsilon

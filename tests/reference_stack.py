@@ -1,5 +1,7 @@
 """The stack of two step sizes, in slow NumPy: eta="auto" where the structure is a diagonal."""
 
+from functools import partial
+
 import numpy as np
 from reference import POTENTIALS, preconditioner, project, prox
 from reference_auto import (
@@ -13,6 +15,7 @@ from reference_auto import (
     with_intercept,
 )
 from reference_memory import Memory, discounted, forgetting
+from scipy.optimize import brentq
 
 
 class StackLane:
@@ -27,23 +30,28 @@ class StackLane:
             self.x[:d] = self.radius / d
         self.last_touched, self.subgradient = np.zeros(D, dtype=int), np.zeros(D)
         self.predicting = []
+        self.implicit = False
 
     def average(self, gamma):
         return (
             mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
         )
 
-    def step(self, t, z, slope, curvature, omega, factor, newtonian, units, memory):
+    def step(self, t, z, slope, curvature, omega, factor, newtonian, units, memory, implicit):
         """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
 
+        ``implicit``: a function (margin, length) that gives the slope where the step leads.
         Penalty and domain are in raw units; a penalty is charged to the coordinates that are touched.
         """
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
         self.memory.take(entering * z, z != 0)
         self.H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
         shorter = 1.0
-        if self.residuals.loss in STEEP:
-            shorter = 1 / (1 + omega * curvature * (z @ self.H @ z))
+        length = omega * (z @ self.H @ z)
+        if implicit is not None and slope != 0:
+            shorter = implicit(z @ self.x, length) / slope
+        elif self.implicit or self.residuals.loss in STEEP:
+            shorter = 1 / (1 + curvature * length)
         u = self.x - self.residuals.rho * shorter * omega * slope * (self.H @ z)
         if self.alpha:
             self.remember(u, t, z, units, memory)
@@ -105,7 +113,7 @@ class Combination:
     def learn(self, t, hessian, gradient, unit):
         self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian + self.Q / unit
         gradient = gradient + self.Q @ self.v / unit
-        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), gradient)
+        self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
 
     def read(self, z, seen, candidates, l1, l2):
         """Renew Q when four numbers have been read per feature seen, or one in eight features.
@@ -119,6 +127,16 @@ class Combination:
                 size = max(abs(self.v @ w), 1e-3 * np.abs(self.v * w).sum())
                 if size:
                     self.Q += (l1 / size + l2) * np.outer(w, w)
+
+
+def far_slope(y, margin, length):
+    """ℓ'(m') of the log-loss at the m' = m − length · ℓ'(m')."""
+
+    def slope(m):
+        return -y * np.exp(-np.logaddexp(0.0, y * m))
+
+    ends = sorted((margin, margin - length * slope(margin)))
+    return slope(brentq(lambda m: m - margin + length * slope(m), *ends, xtol=1e-15, rtol=1e-15))
 
 
 def stacked(
@@ -143,8 +161,12 @@ def stacked(
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
-    ``zeros`` restores those of the L1 penalty where the combination is published.
+    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
+    steps wherever the loss has a curvature. Units grow by at most a fifth a row. ``zeros`` restores those of
+    the L1 penalty where the combination is published.
     """
+    paired = potential == "auto"
+    potential = "pnorm" if paired else potential
     d = np.shape(Z)[1]
     Z = with_intercept(Z, fit_intercept)
     D, K = Z.shape[1], n_classes or 1
@@ -155,7 +177,7 @@ def stacked(
     lam = forgetting(half_life)
 
     def lane(eta):
-        psi = POTENTIALS[potential](eta, p)
+        psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
         residuals = Residuals(loss, shifted, lam)
         return StackLane(
             D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio)
@@ -171,7 +193,7 @@ def stacked(
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, 1.2), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, fresh = scale.take(Z[row])
@@ -197,7 +219,7 @@ def stacked(
             hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
             stack.learn(t, w * hessian, w * b, 1.0)
             slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
-            curvatures = np.zeros((K, 2))
+            curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
         else:
             value, g, h = own.suffer(M[0], y[row], w)
             h = max(h, g**2) / own.rho**2
@@ -219,6 +241,8 @@ def stacked(
                     lane.predicting = [np.where(fresh, x * scale.units, x) for x in lane.predicting]
                 lane.predicting.append(lane.x)
                 lane.memory.G = carried(lane.memory.G, growth, epsilon)
+                lane.implicit = paired
+                exact = paired and loss == "log_loss" and not n_classes
                 lane.step(
                     t,
                     z,
@@ -229,6 +253,7 @@ def stacked(
                     potential == "ons",
                     scale.units,
                     (gamma + 1) / tau,
+                    partial(far_slope, y[row]) if exact else None,
                 )
         if alpha:
             raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]

@@ -54,8 +54,8 @@ def estimator(potential="adagrad", structure="diag", loss="log_loss", **params):
 
 
 def blocks_of(structure):
-    """The parameter ``blocks``, where a structure has any: pairs of coordinates."""
-    return {"blocks": 2} if structure == "block" else {}
+    """The parameter that only this structure has: pairs of coordinates, or two directions."""
+    return {"block": {"blocks": 2}, "sketch": {"rank": 2}}.get(structure, {})
 
 
 def pairs(d):

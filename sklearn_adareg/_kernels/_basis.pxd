@@ -24,6 +24,8 @@ cdef class Basis:
     cdef double[:, :, ::1] pending_b  # the same in the metric of G_τ, for W
     cdef double[::1] count            # how many
     cdef Py_ssize_t room
+    cdef double[::1] fade             # f; None: nothing is forgotten
+    cdef double[::1] new_fade         # with the round under way
     cdef double[:, ::1] roots         # eigenvalues^(−1/2)
     cdef double[::1] stale            # G has changed otherwise: the basis must not serve again
     cdef double[::1] refreshes
@@ -39,6 +41,8 @@ cdef class Basis:
     cdef int[::1] iwork
 
     cdef void restrict_by(self, Restriction restriction, void* structure) noexcept
+    cdef void forget(self, Py_ssize_t lane, double kept) noexcept nogil
+    cdef void take_fade(self, Py_ssize_t lane, double fade) noexcept nogil
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
     cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void times(self, Py_ssize_t lane, const double* b, bint rotated, double eta, double* out) noexcept nogil

@@ -12,6 +12,10 @@ of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is 
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
+With a half-life, G_t = λ G_{t−1} + (1 − λ) ε I + g_t g_tᵀ is kept as f Ĝ + (1 − f) ε I with f = λ^(t−τ), so a round costs no more.
+G_t ⪰ f G_τ, and G_t ⪯ (1 + δ) G_τ by the same test, since ε I ⪯ G_τ and older gradients only fade: with the basis renewed also when
+f < 1/(1 + δ), H_τ is within a factor c of H_t on both sides.
+
 Small matrices let gradients wait, and take several at once, which is less to read and write.
 
 A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
@@ -39,9 +43,11 @@ cdef class Basis:
     """The G of each of L lanes, its eigenbasis, and products with ψ(G); a verb that fails returns what ψ returned."""
 
     @staticmethod
-    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting, Py_ssize_t room=0):
+    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting, Py_ssize_t room=0, bint forgets=False):
         """The arrays of L matrices εI; ``lasting``: a basis lives longer than a round, and so many gradients may wait then."""
         arrays = {"G": np.zeros((L, D, D)), "stale": np.ones(L), "refreshes": np.zeros(L)}
+        if forgets:
+            arrays["fade"] = np.ones(L)
         arrays["G"][:, np.arange(D), np.arange(D)] = epsilon
         if lasting:
             arrays["V"], arrays["W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
@@ -63,6 +69,7 @@ cdef class Basis:
             self.pending_g, self.pending_b, self.count = arrays["pending_g"], arrays["pending_b"], arrays["count"]
             self.room = self.pending_g.shape[1]
         L, D = self.G.shape[0], self.G.shape[1]
+        self.fade, self.new_fade = arrays.get("fade"), np.ones(L)
         self.L, self.D, self.small = L, D, D <= SMALL
         self.renewed = np.zeros(L, dtype=np.intc)
         self.new_V, self.new_eigenvalues, self.new_h = np.empty((L, D, D)), np.empty((L, D)), np.empty((L, D))
@@ -82,6 +89,9 @@ cdef class Basis:
             for lane in range(self.L):
                 waiting = np.asarray(self.pending_g[lane, :<Py_ssize_t> self.count[lane]])
                 G[lane] += waiting.T @ waiting
+        if self.fade is not None:
+            fade = np.asarray(self.fade)[:, None, None]
+            G = fade * G + (1.0 - fade) * self.epsilon * np.eye(self.D)
         return G
 
     def preconditioner(self, G, rates):
@@ -97,6 +107,20 @@ cdef class Basis:
         return H
 
     # ---- a round ------------------------------------------------------------------------------------------------
+
+    cdef void forget(self, Py_ssize_t lane, double kept) noexcept nogil:
+        """Propose that G keeps so much of what it has, before the gradient of ``times_H`` joins."""
+        self.new_fade[lane] = self.fade[lane] * kept
+
+    cdef void take_fade(self, Py_ssize_t lane, double fade) noexcept nogil:
+        """Ĝ = f Ĝ + (1 − f) ε I and f = 1."""
+        cdef Py_ssize_t i
+        cdef double* G = &self.G[lane, 0, 0]
+        for i in range(self.D * self.D):
+            G[i] *= fade
+        for i in range(self.D):
+            G[i * self.D + i] += (1.0 - fade) * self.epsilon
+        self.fade[lane] = self.new_fade[lane] = 1.0
 
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil:
         """out = η H_t b, where g joins G_t."""
@@ -125,7 +149,17 @@ cdef class Basis:
         """The round stands: G takes its gradients, or the one that there is waits."""
         cdef size_t row = self.D * sizeof(double)
         cdef Py_ssize_t i, k
+        cdef double root
         self.refreshes[lane] += self.renewed[lane]
+        if self.fade is not None and self.renewed[lane]:
+            if self.room > 0:
+                self.take_pending(lane)
+            self.take_fade(lane, self.new_fade[lane])
+        elif self.fade is not None:
+            self.fade[lane] = self.new_fade[lane]
+            root = sqrt(self.fade[lane])                 # 1/√(1 + δ) at the least
+            for i in range(n * self.D):
+                g[i] /= root
         if self.room > 0:
             k = <Py_ssize_t> self.count[lane]
             memcpy(&self.pending_g[lane, k, 0], g, row)
@@ -167,7 +201,7 @@ cdef class Basis:
         cdef double minus = -1.0
         cdef double* b
         cdef Py_ssize_t i, j, k
-        if self.delta == 0.0 or self.stale[lane] != 0.0:
+        if self.delta == 0.0 or self.stale[lane] != 0.0 or self.new_fade[lane] * (1.0 + self.delta) < 1.0:
             return False
         self.new_s[lane] = self.s[lane]
         for k in range(n):
@@ -197,13 +231,20 @@ cdef class Basis:
         cdef int info = 0, inc = 1
         cdef int lwork = <int> self.work.shape[0]
         cdef int liwork = <int> self.iwork.shape[0]
-        cdef double one = 1.0
+        cdef double fade, one = 1.0
+        cdef double* V = &self.new_V[lane, 0, 0]
         cdef Py_ssize_t i, k
-        memcpy(&self.new_V[lane, 0, 0], &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
+        memcpy(V, &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
         if self.room > 0:
-            add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.new_V[lane, 0, 0], self.D)
+            add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], V, self.D)
+        if self.fade is not None:
+            fade = self.new_fade[lane] if n > 0 else self.fade[lane]
+            for i in range(self.D * self.D):
+                V[i] *= fade
+            for i in range(self.D):
+                V[i * self.D + i] += (1.0 - fade) * self.epsilon
         for k in range(n):
-            dsyr("U", &D, &one, <double*> g + k * D, &inc, &self.new_V[lane, 0, 0], &D)
+            dsyr("U", &D, &one, <double*> g + k * D, &inc, V, &D)
         if self.restriction != NULL:
             self.restriction(self.structure, &self.new_V[lane, 0, 0])
         if self.small:
@@ -279,6 +320,8 @@ cdef class Basis:
         log.save(&self.stale[first], lanes)
         if self.room > 0:
             log.save(&self.count[first], lanes)
+        if self.fade is not None:
+            log.save(&self.fade[first], lanes)
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """G's row and column i over the growth (G_ii twice), and ε made up for."""
@@ -286,6 +329,8 @@ cdef class Basis:
         if self.room > 0:                                # W is of no use any more
             self.renewed[lane] = True
             self.take_pending(lane)
+        if self.fade is not None:
+            self.take_fade(lane, self.fade[lane])
         for j in range(self.D):
             self.G[lane, i, j] /= growth
         for j in range(self.D):

@@ -10,4 +10,5 @@ cdef class Block(BlockPoint):
 
     cdef int take_units(self, Row* row) noexcept nogil
     cdef void save(self, Py_ssize_t block) noexcept nogil
+    cdef void catch_up(self, Py_ssize_t block) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil

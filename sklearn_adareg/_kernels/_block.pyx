@@ -11,6 +11,9 @@ Under online scaling the blocks share steps like the coordinates of a diagonal d
 is the sum over the blocks of the square of their largest scaled value in row s. It is the factor of diag where all blocks have one
 coordinate.
 
+With a half-life a block stands still while it is not touched, and forgets those rounds when it is next touched. In a domain that
+does not separate, all blocks are touched.
+
 x and what belongs to it lie in the order of ``_partition``. As in ``_full``, a round proposes and ``update`` commits.
 """
 from libc.math cimport isfinite
@@ -54,7 +57,13 @@ cdef class Block(BlockPoint):
 
     def accumulated(self):
         """The blocks of G, with zeros between them, in the order of the coordinates."""
-        return self.assembled(lambda family, count: family.accumulated())
+        kept = self.kept_of_blocks()
+
+        def matrices(Family family, count):
+            own = kept[family.first:family.first + count].repeat(self.setting.L)[:, None, None]
+            return own * family.accumulated() + (1.0 - own) * self.setting.epsilon * np.eye(family.n)
+
+        return self.assembled(matrices if self.memory is not None else lambda family, count: family.accumulated())
 
     def preconditioner(self):
         """H of the last step, block by block: of the decompositions and inverses that steps are taken with."""
@@ -87,6 +96,10 @@ cdef class Block(BlockPoint):
         """g_t of the blocks touched, with the gradient of the L2 penalty in it, and θ_t."""
         cdef Py_ssize_t f, k
         self.slopes = slopes
+        if self.memory is not None:
+            for f in range(self.blocks.n_families):
+                for k in range(self.blocks.n_touched[f]):
+                    self.catch_up(self.blocks.touched[self.blocks.first_block[f] + k])
         if self.take_units(row) != 0:
             return POTENTIAL_RAISED
         for f in range(self.blocks.n_families):
@@ -127,6 +140,8 @@ cdef class Block(BlockPoint):
                         self.write(l, start, self.blocks.size[b])
                     if self.setting.dual:
                         memcpy(self.theta + l * D + start, &self.sums[l, start], self.blocks.size[b] * sizeof(double))
+                    if self.memory is not None:
+                        self.charged[b] = self.clock.t
         self.families.commit_all(self)
         return 0
 
@@ -149,6 +164,8 @@ cdef class Block(BlockPoint):
             i = row.index[j] if row.index != NULL else j
             p = self.blocks.position[i]
             b = self.blocks.block_at[p]
+            if self.memory is not None:
+                self.catch_up(b)
             if self.scale.scale[i] > 0.0:
                 self.save(b)
                 self.families.carry_block(self, b, p - self.blocks.start[b], self.scale.proposed[j] / self.scale.scale[i])
@@ -178,6 +195,31 @@ cdef class Block(BlockPoint):
         if self.saved[block] != self.blocks.now:
             self.saved[block] = self.blocks.now
             self.families.save_block(self, block)
+
+    cdef void catch_up(self, Py_ssize_t block) noexcept nogil:
+        """A block forgets the rounds before this one that did not touch it."""
+        cdef Py_ssize_t D = self.setting.D
+        cdef Py_ssize_t start = self.blocks.start[block]
+        cdef Py_ssize_t n = self.blocks.size[block]
+        cdef Py_ssize_t i, l
+        cdef double rounds = self.clock.t - 1.0 - self.charged[block]
+        cdef double kept
+        if rounds <= 0.0:
+            return
+        kept = self.memory.after(rounds)
+        self.save(block)
+        self.undo.save(&self.charged[block], 1)
+        self.families.forget_block(self, block, kept, self.memory.lost_after(rounds))
+        for l in range(self.setting.L):
+            if self.u != NULL:
+                self.undo.save(self.u + l * D + start, n)
+                for i in range(l * D + start, l * D + start + n):
+                    self.u[i] = kept * self.u[i]
+            if self.setting.dual:
+                self.undo.save(self.theta + l * D + start, n)
+                for i in range(l * D + start, l * D + start + n):
+                    self.theta[i] = kept * self.theta[i]
+        self.charged[block] = self.clock.t - 1.0
 
     # ---- the domain ---------------------------------------------------------------------------------------------
 

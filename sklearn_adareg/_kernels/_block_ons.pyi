@@ -3,7 +3,9 @@ from typing import Any
 
 from ._block import Block
 from ._block_point import BlockPoint
+from ._domains import Domain
 from ._families import Family
+from ._potentials import Potential
 from ._setting import Setting
 class Inverses(Family):
     def __init__(self, own: BlockPoint, number: int) -> None: ...
@@ -12,4 +14,5 @@ class Inverses(Family):
 class BlockONS(Block):
     @staticmethod
     def allocate_family(setting: Setting, size: Any, count: Any) -> Any: ...
+    def __init__(self, setting: Setting, potential: Potential, domain: Domain, arrays: dict) -> None: ...
     def make_matrices(self, number: Any) -> Any: ...

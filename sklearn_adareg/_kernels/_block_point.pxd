@@ -14,6 +14,8 @@ cdef class BlockPoint(Structure):
     cdef double[:, ::1] goal
     cdef double[:, ::1] H           # of a whole lane, where the domain does not separate
     cdef double[::1] multipliers, units, last_point
+    cdef double kept                # λ, of sums and averages; 1 where nothing is forgotten
+    cdef double[::1] charged        # per block: the round up to which it has forgotten
     cdef double share               # the factor on steps that blocks share
     cdef bint touch_all             # every round moves all blocks
     cdef UndoLog undo

@@ -31,7 +31,10 @@ cdef class BlockPoint(Structure):
         fields = ["x"] + ["u"] * setting.averaging + ["theta"] * setting.dual
         cells = np.zeros((len(fields), setting.L, setting.D))
         cells[0, :, :setting.d] = setting.start
-        return {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **FeatureScale.allocate(setting)}
+        arrays = {"fields": tuple(fields), "cells": cells, "clock": np.zeros(2), **FeatureScale.allocate(setting)}
+        if setting.forgotten > 0.0:
+            arrays["charged"] = np.zeros(partition_of(setting).n_blocks)
+        return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -43,7 +46,9 @@ cdef class BlockPoint(Structure):
         self.theta = &cells[fields.index("theta"), 0, 0] if "theta" in fields else NULL
         shape = (setting.L, setting.D)
         self.g, self.sums, self.move, self.goal = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-        self.touch_all = self.penalised or (setting.dual and (self.projects_whole or potential.time_varying))
+        self.touch_all = (self.penalised or (setting.dual and (self.projects_whole or potential.time_varying))
+                          or (self.memory is not None and self.projects_whole))
+        self.kept, self.charged = setting.forgetting, arrays.get("charged")
         self.share = 1.0
         if self.projects_whole:
             domain.prepare_full()
@@ -60,14 +65,24 @@ cdef class BlockPoint(Structure):
     def average(self):
         if self.arrays["clock"][1] == 0.0:
             return self.last_iterate()
-        return self.field("x") - self.field("u") / self.arrays["clock"][1]
+        return self.field("x") - self.kept_so_far() * self.field("u") / self.arrays["clock"][1]
+
+    def kept_of_blocks(self):
+        """What is left of the numbers of each block after the rounds that it has not forgotten yet."""
+        if self.memory is None:
+            return np.ones(self.blocks.n_blocks)
+        return np.exp((self.arrays["clock"][0] - self.arrays["charged"]) * self.memory.log_lam)
+
+    def kept_so_far(self):
+        """The same of each coordinate, (D,)."""
+        return self.kept_of_blocks()[np.asarray(self.blocks.block_at)[self.blocks.place]]
 
     cdef void find_share(self) noexcept nogil:
         """The factor on steps that blocks share, under online scaling."""
         self.scale.norm2 = self.blocks.largest_squares()
         self.share = 1.0
-        if self.scale.spread[0] + self.scale.norm2 > 0.0:
-            self.share = sqrt(self.clock.t / (self.scale.spread[0] + self.scale.norm2))
+        if self.scale.new_spread() > 0.0:
+            self.share = sqrt(self.clock.tau / self.scale.new_spread())
 
     cdef double weight_root(self) noexcept nogil:
         """What gradients are divided by as they enter G."""
@@ -100,7 +115,7 @@ cdef class BlockPoint(Structure):
                     g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
             if self.setting.dual:
                 for i in range(start, end):
-                    sums[i] = g[i] + self.theta[l * D + i]
+                    sums[i] = g[i] + self.kept * self.theta[l * D + i]
             else:
                 memcpy(sums + start, g + start, (end - start) * sizeof(double))
 
@@ -132,7 +147,7 @@ cdef class BlockPoint(Structure):
         cdef const double* goal = &self.goal[lane, start]
         if u != NULL:
             for i in range(n):
-                u[i] += self.clock.C * (goal[i] - x[i])
+                u[i] = self.kept * u[i] + self.clock.C * (goal[i] - x[i])
         memcpy(x, goal, n * sizeof(double))
 
     cdef double unit(self, Py_ssize_t p) noexcept nogil:

@@ -39,6 +39,8 @@ cdef class Bases(Family):
             for l in range(L):
                 e, g = (b - self.first) * L + l, &own.g[l, p]
                 sums = &own.sums[l, p] if own.setting.dual else g
+                if own.memory is not None:
+                    self.basis.forget(e, own.memory.lam)
                 if self.basis.times_H(e, g, sums, own.setting.eta[l], &own.move[l, p]) != 0:
                     return POTENTIAL_RAISED
         return 0
@@ -61,6 +63,11 @@ cdef class Bases(Family):
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
         self.basis.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
 
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
+        self.basis.forget(e, kept)
+        self.basis.fade[e] = self.basis.new_fade[e]
+
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         self.basis.carry((block - self.first) * own.setting.L + lane, i, growth)
 
@@ -73,7 +80,8 @@ cdef class BlockSpectral(Block):
 
     @staticmethod
     def allocate_family(Setting setting, size, count):
-        return Basis.allocate(count * setting.L, size, setting.epsilon, setting.refresh > 0.0, ROOM if size <= SMALL else 0)
+        room = ROOM if size <= SMALL else 0
+        return Basis.allocate(count * setting.L, size, setting.epsilon, setting.refresh > 0.0, room, setting.forgotten > 0.0)
 
     def make_matrices(self, number):
         return Bases(self, number)

@@ -10,7 +10,6 @@ a coordinate (2 of the margin, 3 of G, 9 of its inverse root, 5 of the step and 
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
 from ._fused_loops cimport (
-    descend_loop,
     inverse_cube_root_descend,
     inverse_cube_root_records,
     inverse_descend,
@@ -19,7 +18,6 @@ from ._fused_loops cimport (
     inverse_records,
     inverse_root_descend,
     inverse_root_records,
-    records_loop,
 )
 from ._fused_loops cimport stay_narrow as c_stay_narrow
 from ._loops cimport square_in
@@ -39,9 +37,6 @@ def stay_narrow(bint wish):
 
 cdef class Diagonal(Coordinatewise):
     """Every coordinate keeps its own sum of squared gradients."""
-
-    cdef descend_loop in_vectors     # a whole round with this potential's power inlined, or NULL
-    cdef records_loop in_records     # the same on sparse rows whose numbers lie side by side
 
     @staticmethod
     def fields(Setting setting):

@@ -16,6 +16,7 @@ cdef class Family:
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef bint explicit_anew(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil
     # these pass through all families, or to the one of a block
@@ -26,5 +27,6 @@ cdef class Family:
     cdef int project(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef int assemble_all(self, BlockPoint own, Py_ssize_t lane, bint anew) noexcept nogil
     cdef void save_block(self, BlockPoint own, Py_ssize_t block) noexcept nogil
+    cdef void forget_block(self, BlockPoint own, Py_ssize_t block, double kept, double lost) noexcept nogil
     cdef void carry_block(self, BlockPoint own, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil
     cdef int reset_block(self, BlockPoint own, Py_ssize_t block) noexcept nogil

@@ -73,7 +73,11 @@ cdef class Family:
         return False
 
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
-        """Log what ``carry`` and ``solve`` change."""
+        """Log what ``forget``, ``carry`` and ``solve`` change."""
+        pass
+
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        """Rounds without a gradient, of which G keeps so much; ``lost`` is the rest."""
         pass
 
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
@@ -161,6 +165,14 @@ cdef class Family:
         else:
             self.smaller.save_block(own, block)
 
+    cdef void forget_block(self, BlockPoint own, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        cdef Py_ssize_t l
+        if own.blocks.family[block] != self.number:
+            self.smaller.forget_block(own, block, kept, lost)
+            return
+        for l in range(own.setting.L):
+            self.forget(own, l, block, kept, lost)
+
     cdef void carry_block(self, BlockPoint own, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef Py_ssize_t l
         if own.blocks.family[block] != self.number:
@@ -219,7 +231,8 @@ cdef class Scalars(Family):
             p = own.blocks.start[b]
             for l in range(L):
                 g = own.g[l, p] / root
-                self.new_G[k * L + l] = self.G[(b - self.first) * L + l] + g * g
+                self.new_G[k * L + l] = (own.kept * self.G[(b - self.first) * L + l] + own.setting.forgotten * own.setting.epsilon
+                                         + g * g)
         if own.potential.steps(&self.new_G[0], &self.new_h[0], n * L) != 0:
             return POTENTIAL_RAISED
         for k in range(n):
@@ -248,6 +261,10 @@ cdef class Scalars(Family):
 
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
         own.undo.save(&self.G[(block - self.first) * own.setting.L], own.setting.L)
+
+    cdef void forget(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double kept, double lost) noexcept nogil:
+        cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]
+        G[0] = kept * G[0] + lost * own.setting.epsilon
 
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]

@@ -16,6 +16,7 @@ cdef class Full(Structure):
     cdef double[:, ::1] H
     cdef double[::1] units
     cdef double[::1] last_point     # the raw coefficients of x_t
+    cdef double kept                # λ, of sums and averages; 1 where nothing is forgotten
     cdef bint own_units             # x is in other units than the coefficients
     cdef UndoLog undo               # what was changed before the round was certain to stand
 
@@ -29,3 +30,4 @@ cdef class Full(Structure):
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil
     cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil
     cdef void commit(self) noexcept nogil
+    cdef void forget(self) noexcept nogil

@@ -44,7 +44,7 @@ cdef class Full(Structure):
             domain.prepare_full()
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
             self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
-        self.own_units = setting.scaled
+        self.own_units, self.kept = setting.scaled, setting.forgetting
         self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
@@ -94,7 +94,7 @@ cdef class Full(Structure):
                     unit = self.unit(i)
                     g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
             for i in range(D):
-                self.sums[l, i] = g[i] + (self.theta[l * D + i] if self.setting.dual else 0.0)
+                self.sums[l, i] = g[i] + (self.kept * self.theta[l * D + i] if self.setting.dual else 0.0)
         return 0
 
     cdef int update(self, Row* row) noexcept nogil:
@@ -114,7 +114,7 @@ cdef class Full(Structure):
         for l in range(self.setting.L):
             for i in range(D):
                 if self.u != NULL:
-                    self.u[l * D + i] += self.clock.C * (self.goal[l, i] - self.x[l * D + i])
+                    self.u[l * D + i] = self.kept * self.u[l * D + i] + self.clock.C * (self.goal[l, i] - self.x[l * D + i])
                 if self.setting.dual:
                     self.theta[l * D + i] = self.sums[l, i]
                 self.x[l * D + i] = self.goal[l, i]
@@ -122,13 +122,25 @@ cdef class Full(Structure):
         return 0
 
     cdef int rest(self, Row* row) noexcept nogil:
-        return self.take_units(row)
+        cdef Py_ssize_t i
+        if self.take_units(row) != 0:
+            return POTENTIAL_RAISED
+        if self.memory is not None:
+            self.forget()
+            if self.u != NULL:
+                for i in range(self.setting.L * self.setting.D):
+                    self.u[i] = self.kept * self.u[i]
+        return 0
 
     cdef void abandon(self, Row* row) noexcept nogil:
         self.undo.restore()
 
     cdef void commit(self) noexcept nogil:
-        """The round stands: let G take its gradient."""
+        """The round stands: let G forget, and take its gradient."""
+        pass
+
+    cdef void forget(self) noexcept nogil:
+        """A round without a gradient stands: let G forget."""
         pass
 
     # ---- units --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from libc.math cimport sqrt
 from libc.string cimport memcpy
 
 from ._domains cimport Domain
+from ._fading cimport Fading
 from ._full cimport Full
 from ._inverse cimport Inverse
 from ._loops cimport axpy, dot
@@ -18,23 +19,32 @@ cdef class FullONS(Full):
     """The Online Newton Step: G_t⁻¹ g_t = v / (1 + g_tᵀv) with v = G_{t−1}⁻¹ g_t."""
 
     cdef Inverse inverse
+    cdef Fading fading               # None: nothing is forgotten
     cdef double[::1] weights         # per lane: 1 / (1 + gᵀv)
     cdef double[::1] sparse_g
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
-        return {**super().allocate(setting, sparse), **Inverse.allocate(setting.L, setting.D, setting.epsilon)}
+        matrices = {**Inverse.allocate(setting.L, setting.D, setting.epsilon), **Fading.allocate(setting, setting.L)}
+        return {**super().allocate(setting, sparse), **matrices}
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.inverse = Inverse(arrays, whole=not self.unconstrained)
+        self.fading = Fading(setting, self.inverse, arrays) if self.memory is not None else None
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
     def accumulated(self):
-        return self.inverse.accumulated()
+        G = self.inverse.accumulated()
+        return G if self.fading is None else self.arrays["fade"][:, None, None] * G
 
     def preconditioner(self):
-        return self.inverse.preconditioner(self.setting.eta)
+        rates = np.array(self.setting.eta)
+        return self.inverse.preconditioner(rates if self.fading is None else rates / self.arrays["fade"])
+
+    cdef double fade(self, Py_ssize_t lane) noexcept nogil:
+        """What of G the inverse is of, in the round under way."""
+        return 1.0 if self.fading is None else self.fading.next_fade(lane)
 
     cdef void save_matrices(self) noexcept nogil:
         self.inverse.save(self.undo, 0, self.setting.L)
@@ -43,19 +53,19 @@ cdef class FullONS(Full):
         """H_t times g_t, or times θ_t."""
         cdef Py_ssize_t i, l
         cdef Py_ssize_t D = self.setting.D
-        cdef const double* entering = self.entering(self.slopes)
-        cdef double root = 1.0 if entering == self.slopes else sqrt(self.round_weight)
-        cdef double factor
+        cdef double as_rows = sqrt(self.round_weight) if self.setting.weights_as_rows else 1.0
+        cdef double factor, root
         cdef double* v
         cdef double* g
         for l in range(self.setting.L):
             g, v = &self.g[l, 0], self.inverse.next_v(l)
+            root = as_rows if self.fading is None else as_rows * sqrt(self.fading.next_fade(l))
             if root != 1.0:
                 for i in range(D):
                     g[i] /= root
-            self.times_row(l, row, entering[l], v)
+            self.times_row(l, row, self.slopes[l] / root, v)
             self.weights[l] = 1.0 / (1.0 + dot(g, v, D))
-            factor = self.setting.eta[l]
+            factor = self.setting.eta[l] / self.fade(l)
             if self.setting.dual:                        # G_t⁻¹ θ = G_{t−1}⁻¹ θ − v (vᵀθ) / (1 + gᵀv)
                 self.inverse.times(l, &self.sums[l, 0], &self.move[l, 0])
                 axpy(-self.weights[l] * dot(v, &self.sums[l, 0], D), v, &self.move[l, 0], D)
@@ -82,22 +92,30 @@ cdef class FullONS(Full):
             if self.weights[l] != 1.0:
                 memcpy(self.inverse.next_g(l), &self.g[l, 0], self.setting.D * sizeof(double))
                 self.inverse.commit(l, self.weights[l])
+        self.forget()
+
+    cdef void forget(self) noexcept nogil:
+        cdef Py_ssize_t l
+        if self.fading is not None:
+            for l in range(self.setting.L):
+                self.fading.pass_by(l, self.memory.lam, self.memory.lost)
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         cdef double weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0
-        self.inverse.explicit(lane, weight, self.setting.eta[lane], &self.H[0, 0])
+        self.inverse.explicit(lane, weight, self.setting.eta[lane] / self.fade(lane), &self.H[0, 0])
 
     cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil:
-        return self.inverse.explicit_anew(lane, &self.g[lane, 0], self.setting.eta[lane], &self.H[0, 0])
+        return self.inverse.explicit_anew(lane, &self.g[lane, 0], self.setting.eta[lane] / self.fade(lane), &self.H[0, 0])
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
-        self.inverse.carry(lane, i, growth, self.setting.epsilon)
+        self.inverse.carry(lane, i, growth, self.setting.epsilon / (1.0 if self.fading is None else self.fading.fade[lane]))
 
     cdef int reset_sums(self, Py_ssize_t lane) noexcept nogil:
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
         cdef double* gap = &self.goal[lane, 0]
+        cdef double fade = 1.0 if self.fading is None else self.fading.fade[lane]
         for i in range(D):
-            gap[i] = (self.begun(i) - self.x[lane * D + i]) / (self.setting.eta[lane] * self.rho[lane])
+            gap[i] = fade * (self.begun(i) - self.x[lane * D + i]) / (self.setting.eta[lane] * self.rho[lane])
         self.inverse.times_G(lane, gap, self.theta + lane * D)
         return 0

@@ -33,6 +33,8 @@ cdef class Inverse:
     cdef bint changes_matrices(self, Py_ssize_t lane) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth, double epsilon) noexcept nogil
+    cdef void raise_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double amount) noexcept nogil
+    cdef void multiply(self, Py_ssize_t lane, double factor) noexcept nogil
     cdef void fold(self, Py_ssize_t lane) noexcept nogil
     cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil
     cdef void scale_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil

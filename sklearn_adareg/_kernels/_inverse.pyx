@@ -223,6 +223,35 @@ cdef class Inverse:
         if weight != 1.0:
             self.commit(lane, weight)
 
+    cdef void raise_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double amount) noexcept nogil:
+        """G_ii += amount: a gradient along e_i, whose product with the inverse is one of its rows."""
+        cdef double* g = self.next_g(lane)
+        cdef double* v = self.next_v(lane)
+        cdef double weight, root = sqrt(amount)
+        cdef int index = <int> i
+        self.times_sparse(lane, &index, &root, 1, v)
+        weight = 1.0 / (1.0 + root * v[i])
+        if weight != 1.0:
+            memset(g, 0, self.D * sizeof(double))
+            g[i] = root
+            self.commit(lane, weight)
+
+    cdef void multiply(self, Py_ssize_t lane, double factor) noexcept nogil:
+        """G times a factor; a correction's weight does not depend on it."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t waiting = <Py_ssize_t> self.count[lane] * self.D
+        cdef double root = sqrt(factor)
+        cdef double* P = &self.P[lane, 0, 0]
+        cdef double* G = &self.G[lane, 0, 0]
+        cdef double* v = &self.pending_v[lane, 0, 0]
+        cdef double* g = &self.pending_g[lane, 0, 0]
+        for i in range(self.D * self.D):
+            P[i] /= factor
+            G[i] *= factor
+        for i in range(waiting):
+            v[i] /= root
+            g[i] *= root
+
     cdef void fold(self, Py_ssize_t lane) noexcept nogil:
         """Take what waits into P and G, and see whether P still is G's inverse."""
         cdef int D = <int> self.D

@@ -1,6 +1,7 @@
 cdef class Loss:
     cdef readonly int degree         # ℓ(ρ r) = ρ^degree ℓ(r) in the residual r, up to its own constants; 0: not a loss of a residual
     cdef readonly bint log_link      # the mean is e^margin
+    cdef readonly bint logistic      # log(1 + exp(−ym)) in each lane
     cdef readonly bint steep         # slopes grow without bound: a long step needs the curvature
     cdef double evaluate(self, const double* margins, const double* target, double* slopes,
                          Py_ssize_t lanes) noexcept nogil

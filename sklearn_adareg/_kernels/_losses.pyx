@@ -102,6 +102,9 @@ cdef inline double logistic(double m, double y, double* slope) noexcept nogil:
 cdef class LogLoss(PointLoss):
     """log(1 + exp(−ym)), y = ±1, without overflow at either end."""
 
+    def __init__(self):
+        self.logistic = True
+
     cdef double slope(self, double m, double y) noexcept nogil:
         return -y / (1.0 + exp(y * m))
 

@@ -64,6 +64,7 @@ cdef class Method:
     def bind_loss(self, Loss loss):
         """The loss of the rounds to come."""
         self.loss = self.objective.loss = loss
+        self.structure.logistic = loss.logistic
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
 

@@ -18,6 +18,7 @@ cdef class Setting:
     cdef double[::1] eta                      # per lane
     cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
     cdef readonly object blocks               # the block of each coefficient, or None
+    cdef readonly Py_ssize_t rank             # of a sketch; 0: there is none
 
 
 @cython.final

@@ -29,6 +29,7 @@ class Setting:
     forgetting: float
     forgotten: float
     blocks: Any
+    rank: int
     def __init__(self, recipe: Any, lanes: int) -> None: ...
 class Clock:
     def __init__(self, setting: Setting, now: np.ndarray) -> None: ...

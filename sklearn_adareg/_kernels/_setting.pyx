@@ -26,6 +26,7 @@ cdef class Setting:
         self.forgetting, self.forgotten = exp(rate), -expm1(rate)
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
         self.zeros = recipe.zeros
+        self.rank = recipe.rank or 0
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 
 

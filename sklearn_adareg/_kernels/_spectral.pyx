@@ -21,7 +21,8 @@ cdef class FullSpectral(Full):
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
         lasting = setting.refresh > 0.0
-        return {**super().allocate(setting, sparse), **Basis.allocate(setting.L, setting.D, setting.epsilon, lasting)}
+        return {**super().allocate(setting, sparse),
+                **Basis.allocate(setting.L, setting.D, setting.epsilon, lasting, forgets=setting.forgotten > 0.0)}
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
@@ -42,6 +43,8 @@ cdef class FullSpectral(Full):
         cdef double* b
         for l in range(self.setting.L):
             b = &self.sums[l, 0] if self.setting.dual else &self.g[l, 0]
+            if self.memory is not None:
+                self.basis.forget(l, self.memory.lam)
             if self.basis.times_H(l, &self.g[l, 0], b, self.setting.eta[l], &self.move[l, 0]) != 0:
                 return POTENTIAL_RAISED
         return 0
@@ -50,6 +53,12 @@ cdef class FullSpectral(Full):
         cdef Py_ssize_t l
         for l in range(self.setting.L):
             self.basis.commit(l, &self.g[l, 0])
+
+    cdef void forget(self) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(self.setting.L):
+            self.basis.forget(l, self.memory.lam)
+            self.basis.fade[l] = self.basis.new_fade[l]
 
     cdef void restrict(self, double* G) noexcept nogil:
         """P_S: what of G the structure keeps, in place; only G[i, j] for j ≤ i is read."""

@@ -25,6 +25,7 @@ cdef class Structure:
     cdef bint always_steps           # moves even when no lane has a slope
     cdef bint fused                  # can learn from a row in one pass in which nothing can fail
     cdef bint steep                  # slopes of the loss are unbounded
+    cdef bint logistic               # the loss is log(1 + exp(−ym)) in each lane
     cdef const double* curvatures    # per lane: ℓ'' of the round under way, or NULL: steps are explicit
     cdef double* average_margins     # per lane: where ``predict`` leaves the margins of the averages, or NULL
     cdef const double* slopes        # per lane: ω ℓ' of the round under way

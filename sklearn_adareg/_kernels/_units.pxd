@@ -13,6 +13,7 @@ cdef class FeatureScale:
     cdef Py_ssize_t[::1] grown   # which of the row's coordinates have a larger scale than before,
     cdef Py_ssize_t grew         # and how many
     cdef double norm2            # ‖z̃‖² of the row
+    cdef double growth           # a value beyond this many times its scale counts as so many
     cdef double forgetting       # λ
 
     cdef void make_room(self, Py_ssize_t widest)

@@ -5,7 +5,7 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport fabs, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, log, sqrt
 
 from ._loops cimport dot
 
@@ -24,6 +24,7 @@ cdef class FeatureScale:
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
         self.scale, self.spread = arrays["scale"], arrays["spread"]
+        self.growth = INFINITY
         self.make_room(1)
 
     @staticmethod
@@ -56,6 +57,9 @@ cdef class FeatureScale:
                 if size < SMALLEST:
                     row.z[j] = 0.0
                     continue
+                if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
+                    size = self.growth * self.scale[i]
+                    row.z[j] = copysign(size, row.z[j])
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from . import _tables
-from ._streams import Chunk, FileStream
+from ._streams import Chunk, FileStream, check_columns
 
 CHUNK_ROWS = 10_000
 BUFFER = 2**20  # bytes read ahead in each column
@@ -59,7 +59,8 @@ class ParquetStream(FileStream):
                 f"{path.name} is not a Parquet file, or is damaged ({str(error).splitlines()[0].rstrip('.')}); write it anew."
             ) from error
         with file:
-            wanted = self._columns(path, file.schema_arrow.names, columns)
+            wanted = self.columns if columns is None else columns
+            check_columns(path, file.schema_arrow.names, wanted)
             total = file.metadata.num_rows
             sizes = [
                 file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
@@ -90,16 +91,6 @@ class ParquetStream(FileStream):
                     rows += batch.num_rows
         if held:
             yield pa.Table.from_batches(held)
-
-    def _columns(self, path, present, asked):
-        wanted = self.columns if asked is None else asked
-        for name in wanted or ():
-            if name not in present:
-                raise ValueError(
-                    f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
-                    f"{', …' if len(present) > 10 else ''}."
-                )
-        return wanted
 
     def _fingerprint(self):
         return {

@@ -189,6 +189,16 @@ def list_files(files, suffixes):
     return paths
 
 
+def check_columns(path, present, asked):
+    """Refuse columns that a file has not."""
+    for name in asked or ():
+        if name not in present:
+            raise ValueError(
+                f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
+                f"{', …' if len(present) > 10 else ''}."
+            )
+
+
 COMPRESSIONS = (".gz", ".bz2", ".xz")
 
 

@@ -7,7 +7,7 @@ import lzma
 from pathlib import Path
 
 from . import _tables
-from ._streams import Chunk, FileStream
+from ._streams import Chunk, FileStream, check_columns
 
 CHUNK_BYTES = 2**22
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
@@ -183,6 +183,7 @@ class CSVStream(FileStream):
                 f"{path.name} and {self.files[0].name} do not have the same columns: {strange[0]!r} is in one of them only; read "
                 "them as two streams."
             )
+        check_columns(path, names, columns)
         for block, end, done in blocks(path, max(place, header), self.chunk_bytes):
             table = self._parsed(path, block, names, kinds, columns)
             if table.num_rows:

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from streams import STRUCTURES, estimator, learn, rows, target
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
 
 X, SCORE = rows(0, n=40)
 Y = target("log_loss", SCORE)
@@ -159,6 +159,25 @@ def test_a_count_out_of_range_is_refused(value):
     damage_array("count", lambda a: np.full_like(a, value))(kept["_state"])
     with pytest.raises(ValueError, match="count of pending updates"):
         load(cls, kept)
+
+
+@pytest.mark.parametrize("value", [-1.0, 1e9, np.nan])
+@pytest.mark.parametrize("name", ["charged", "fade", "turn"])
+@pytest.mark.parametrize(
+    "structure", [name for name in STRUCTURES if _registry.STRUCTURES[name].forgets]
+)
+def test_a_half_life_out_of_range_is_refused(structure, name, value):
+    for update in ("mirror_descent", "dual_averaging"):
+        cls, kept = saved(
+            potential="ons", structure=structure, half_life=5.0, eta=0.5, update=update
+        )
+        for array in [a for a in kept["_state"].blocks[0].arrays if a.rpartition(":")[2] == name]:
+            before = kept["_state"].blocks[0].arrays[array]
+            damage_array(array, lambda a: np.full_like(a, value))(kept["_state"])
+            with pytest.raises(ValueError, match=f"cannot be read, since its array '.*{name}'"):
+                load(cls, kept)
+            damage_array(array, lambda a, before=before: before)(kept["_state"])
+        assert load(cls, kept).t_ == 40
 
 
 @pytest.mark.parametrize("kept_format", ["99", None, 0, 2.5])

@@ -134,8 +134,9 @@ def test_grid_search_over_algorithms(iris):
     model = classifier(max_iter=2)
     search = GridSearchCV(model, ALGORITHMS, cv=3, scoring="neg_log_loss").fit(X, y)
     scores = search.cv_results_["mean_test_score"]
-    assert len(scores) == 24
-    assert len(np.unique(scores)) == 24  # the parameters do reach the algorithm
+    assert len(scores) == 30
+    # the parameters do reach the algorithm; a sketch of four directions is full
+    assert len(np.unique(np.round(scores, 9))) >= 24
     best = clone(model).set_params(**search.best_params_).fit(X, y)
     np.testing.assert_array_equal(search.best_estimator_.coef_, best.coef_)
     with parallel_config("threading", n_jobs=2):
@@ -149,7 +150,7 @@ def test_halving_grid_search_over_algorithms(cancer):
         classifier(max_iter=1), ALGORITHMS, cv=3, factor=3, random_state=0, min_resources=60
     )
     search.fit(X, y)
-    assert search.n_candidates_ == [24, 8, 3]
+    assert search.n_candidates_ == [30, 10, 4]
     assert search.score(X, y) > 0.85
 
 

@@ -58,6 +58,7 @@ def test_every_round_equals_the_reference(potential, structure, update, domain):
     G = {
         "full": lane.G,
         "block": keep_blocks(lane.G, pairs(D)),
+        "sketch": lane.sketch.G if lane.sketch else None,
         "diag": np.diag(np.diag(lane.G)),
         "iso": np.trace(lane.G) / D * np.eye(D),
     }

@@ -30,6 +30,9 @@ VARIATIONS = {
     "l1": {"domain": "l1", "radius": RADIUS, "average": False},
     "simplex": {"domain": "simplex", "radius": RADIUS, "average": True},
     "nonnegative": {"domain": "nonnegative", "average": 2.0, "fit_intercept": False},
+    "half-life": {"half_life": 6.0, "average": True},
+    "half-life in a ball": {"half_life": 6.0, "domain": "l2", "radius": RADIUS, "average": 2.0},
+    "half-life and ridge": {"half_life": 20.0, "alpha": 0.05, "average": False},
     "ridge": {"alpha": 0.05, "average": 2.0},
     "ridge, last": {"alpha": 0.05, "average": False, "loss": "hinge"},
     "elastic net": {"alpha": 0.05, "l1_ratio": 0.5, "average": True},
@@ -57,7 +60,10 @@ def for_every_algorithm(test):
 def variations(structure):
     """Parameters to try; not every structure takes an L1 penalty."""
     for params in VARIATIONS.values():
-        if _registry.STRUCTURES[structure].takes_l1 or not params.get("l1_ratio"):
+        entry = _registry.STRUCTURES[structure]
+        if (entry.takes_l1 or not params.get("l1_ratio")) and (
+            entry.forgets or "half_life" not in params
+        ):
             yield params
 
 

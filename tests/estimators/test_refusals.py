@@ -354,3 +354,14 @@ def test_a_model_that_has_learnt_nothing_predicts_nothing():
                     getattr(model, method)(*([X] if method.startswith(("p", "dec")) else []))
         with pytest.raises(AttributeError, match="has learnt nothing yet"):
             _ = model.coef_
+
+
+def test_a_column_number_outside_in_a_row_that_is_held_out_is_refused():
+    X, score = rows(n=20)
+    good = sparse.csr_matrix(np.where(X == 0, 1.0, X))
+    for row in range(20):  # wherever the split puts it
+        X = good.copy()
+        X.indices[5 * row] = 5
+        model = estimator(structure="diag", early_stopping=True, max_iter=2, random_state=0)
+        with pytest.raises(ValueError, match="X has the column number 5 and 5 columns"):
+            model.fit(X, target("log_loss", score))

@@ -16,7 +16,12 @@ RESIDUAL = [
     loss for loss in REGRESSION if _registry.loss(loss).degree > 0
 ]  # the losses that y's unit matters to
 LEARNERS = {"defaults": {}} | {
-    f"{potential}-{structure}-{eta}": {"potential": potential, "structure": structure, "eta": eta}
+    f"{potential}-{structure}-{eta}": {
+        "potential": potential,
+        "structure": structure,
+        "eta": eta,
+        **({"rank": 2} if structure == "sketch" else {}),
+    }
     for potential, structure, eta in itertools.product(
         _registry.POTENTIALS, STRUCTURES, ("auto", 0.7)
     )

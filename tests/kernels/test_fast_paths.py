@@ -327,3 +327,81 @@ def test_rows_without_values_before_the_first_with_some_teach_nothing(
         assert np.isfinite(model.coef_).all()
         assert np.abs(model.coef_).max() > 0.0
         assert not np.any(cls("adagrad", structure, **params).fit(kind(X[:5]), y[:5]).coef_)
+
+
+# --- one row at a time ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [float, int, bool])
+def test_rows_in_lists_are_learnt_as_rows_in_arrays(kind):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, size=(40, 3)) if kind is bool else 3 * rng.normal(size=(40, 3))
+    rows = rows.astype(kind)
+    labels = np.array(["no", "yes"])[(rows[:, 0] > rows[:, 1]).astype(int)]
+    lists, arrays = AdaRegClassifier(), AdaRegClassifier()
+    for i in range(len(rows)):
+        part = rows[i : i + 1]
+        lists.partial_fit(part.tolist(), labels[i : i + 1].tolist(), classes=["no", "yes"])
+        arrays.partial_fit(part.astype(float), labels[i : i + 1], classes=["no", "yes"])
+        np.testing.assert_array_equal(
+            lists.predict_proba(part.tolist()), arrays.predict_proba(part.astype(float))
+        )
+    np.testing.assert_array_equal(lists.coef_, arrays.coef_)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[1.0, 2.0], [3.0]], [[1.0, None]], [["a", "b"]], [[1j, 2.0]], [1.0, 2.0], [[]], []]
+)
+def test_lists_that_are_no_rows_of_numbers_are_refused_by_scikit_learn(rows):
+    model = AdaRegRegressor().partial_fit([[1.0, 2.0], [3.0, 5.0]], [1.0, 2.0])
+    before = model.coef_.copy()
+    with pytest.raises((ValueError, TypeError)):
+        model.partial_fit(rows, [1.0] * len(rows))
+    with pytest.raises((ValueError, TypeError)):
+        model.predict(rows)
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], ["a", "b", "c"], list(range(30))])
+def test_classes_may_come_with_every_call_in_any_form(labels):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.array(labels)[np.arange(60) % len(labels)]
+    once, always = AdaRegClassifier().partial_fit(X, y, classes=labels), AdaRegClassifier()
+    forms = [labels, labels[::-1], np.array(labels), tuple(labels)]
+    for i in range(60):
+        always.partial_fit(X[i : i + 1], y[i : i + 1], classes=forms[i % 4])
+    np.testing.assert_array_equal(once.coef_, always.coef_)
+    stranger = "stranger" if isinstance(labels[0], str) else 77
+    for wrong in (labels[:-1], [*labels[:-1], stranger], np.array(labels[1:])):
+        with pytest.raises(ValueError, match="differs from the first call's"):
+            always.partial_fit(X[:1], y[:1], classes=wrong)
+
+
+@pytest.mark.parametrize("label", [2, -1, 0.5, np.nan, "1"])
+def test_a_single_row_with_a_label_that_is_none_is_refused(label):
+    model = AdaRegClassifier().partial_fit([[1.0], [2.0]], [0, 1], classes=[0, 1])
+    with pytest.raises(ValueError):
+        model.partial_fit([[1.0]], [label])
+    assert model.t_ == 2
+
+
+def test_a_value_that_is_not_finite_is_found_in_every_place_and_precision():
+    for dtype in (np.float64, np.float32):
+        model = AdaRegRegressor().partial_fit(np.eye(9, dtype=dtype), np.arange(9.0))
+        for place in range(9):
+            for value in (np.nan, np.inf, -np.inf):
+                row = np.ones((1, 9), dtype=dtype)
+                row[0, place] = value
+                with pytest.raises(ValueError, match=r"NaN|infinity"):
+                    model.predict(row)
+                with pytest.raises(ValueError, match=r"NaN|infinity"):
+                    model.partial_fit(row, [1.0])
+
+
+def test_parameters_that_were_accepted_once_are_told_from_equal_ones_of_another_type():
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    AdaRegClassifier(average=True, max_iter=1).fit(X, y)
+    with pytest.raises(ValueError, match="average=1 is ambiguous"):
+        AdaRegClassifier(average=1, max_iter=1).fit(X, y)
+    with pytest.raises(ValueError, match="'max_iter' parameter"):
+        AdaRegClassifier(average=True, max_iter=1.0).fit(X, y)

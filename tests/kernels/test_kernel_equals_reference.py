@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effe
 POTENTIALS = list(_registry.POTENTIALS)
 DOMAINS = list(_registry.DOMAINS)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
-BLOCKS = [[0, 2], [1, 3]]  # of structure "block"
+OF_STRUCTURE = {"block": {"blocks": [[0, 2], [1, 3]]}, "sketch": {"rank": 2}}
 RADIUS = 0.4
 
 
@@ -54,8 +54,7 @@ def weights_of(model):
 def assert_equals_reference(seed=0, average=True, sample_weight=False, **params):
     Z, score, weight = rows(seed)
     weight = weight if sample_weight else None
-    if params["structure"] == "block":
-        params = {"blocks": BLOCKS, **params}
+    params = {**OF_STRUCTURE.get(params["structure"], {}), **params}
     y = target(params["loss"], score)
     reference_params = dict(params)
     if not isinstance(params["potential"], str):
@@ -120,7 +119,15 @@ def test_weights_averages_and_intercept(domain, structure, update, average, fit_
 @pytest.mark.parametrize("domain", [None, "box", "nonnegative"])
 @pytest.mark.parametrize(
     ("structure", "l1_ratio"),
-    [("diag", 0.0), ("diag", 0.6), ("iso", 0.0), ("iso", 1.0), ("full", 0.0), ("block", 0.0)],
+    [
+        ("diag", 0.0),
+        ("diag", 0.6),
+        ("iso", 0.0),
+        ("iso", 1.0),
+        ("full", 0.0),
+        ("block", 0.0),
+        ("sketch", 0.0),
+    ],
 )
 @pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error"])
 def test_penalties(loss, structure, l1_ratio, domain, update, average):

@@ -10,7 +10,7 @@ from reference_stack import stacked
 from scipy import sparse
 from streams import STRUCTURES
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _auto, _registry
 
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effe
 POTENTIALS = list(_registry.POTENTIALS)
 LOSSES = [*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES]
 DIAGONALS = ("diag", "iso")
-BLOCKS = [[0, 2], [1, 3]]  # of structure "block"
+OF_STRUCTURE = {"block": {"blocks": [[0, 2], [1, 3]]}, "sketch": {"rank": 2}}
 RADIUS = 0.3
 
 
@@ -53,7 +53,7 @@ def estimator(loss, **params):
 
 def assert_equals(expected, expected_loss, make, Z, y, weight):
     expected = np.atleast_2d(expected)
-    for X in (Z, sparse.csr_array(Z)):
+    for X in (Z,) if sparse.issparse(Z) else (Z, sparse.csr_array(Z)):
         model = make().fit(X, y, sample_weight=weight)
         weights = np.atleast_2d(model.coef_)
         if model.fit_intercept:
@@ -72,8 +72,7 @@ def assert_scaled_equals_reference(loss, weighted=True, seed=0, **params):
     weight = weight if weighted else None
     y = target(loss, score)
     params = {"eta": 0.5, "epsilon": 0.1, "radius": RADIUS, **params}
-    if params.get("structure") == "block":
-        params = {"blocks": BLOCKS, **params}
+    params = {**OF_STRUCTURE.get(params["structure"], {}), **params}
     expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
     assert_equals(*expected, lambda: estimator(loss, **params), Z, y, weight)
 
@@ -109,6 +108,7 @@ PENALTIES = [
             [
                 ("full", 0.0),
                 ("block", 0.0),
+                ("sketch", 0.0),
                 ("diag", 0.0),
                 ("diag", 0.6),
                 ("iso", 0.0),
@@ -241,6 +241,18 @@ def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
             assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
             zeros += expected[0].size - np.count_nonzero(expected[0])
     assert zeros > 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@every_loss
+def test_the_pair_of_potentials(loss, variant, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for w in (None, weight):
+        expected = stacked(Z, y, sample_weight=w, potential="auto", **reference, **variant)
+        assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)

@@ -17,7 +17,15 @@ VARIATIONS = [
     {"alpha": 0.01, "average": False},
     {"domain": "l2", "radius": 0.3},
     {"domain": "simplex", "radius": 0.3},
+    {"half_life": 5.0},
+    {"half_life": 5.0, "domain": "l2", "radius": 0.3, "average": 2.0},
 ]
+
+
+def variations(structure):
+    """Those that the structure takes."""
+    forgets = _registry.STRUCTURES[structure].forgets
+    return [params for params in VARIATIONS if forgets or "half_life" not in params]
 
 
 def stream(loss, factor):
@@ -53,7 +61,7 @@ def assert_same(model, twin):
 @pytest.mark.parametrize("potential", ["adagrad", "ons"])
 def test_a_loss_that_overflows_keeps_the_rounds_before_it(potential, structure, update, change):
     X, y = stream("squared_error", 1e200)
-    for params in VARIATIONS:
+    for params in variations(structure):
         make = {"loss": "squared_error", "update": update, "eta": 0.1, **params}
         model, twin = (estimator(potential, structure, **make) for _ in range(2))
         assert_stops_before(
@@ -67,7 +75,7 @@ def test_a_loss_that_overflows_keeps_the_rounds_before_it(potential, structure, 
 def test_a_gradient_that_overflows_keeps_the_rounds_before_it(potential, structure, change):
     X, y = stream("absolute_error", 1e200)
     message = f"Stopped at row {BAD}: the gradient is too large"
-    for params in VARIATIONS:
+    for params in variations(structure):
         make = {"loss": "absolute_error", "eta": 0.1, **params}
         model, twin = (estimator(potential, structure, **make) for _ in range(2))
         assert_stops_before(model, twin, change(X), y, message)
@@ -269,7 +277,7 @@ ANSWERS = {
 def test_an_exception_in_psi_stops_that_round_and_reaches_the_caller(structure, update, change):
     X, y = stream("absolute_error", 1e5)
     answer, kind, message = ANSWERS["an exception"]
-    for params in VARIATIONS:
+    for params in variations(structure):
         make = {"loss": "absolute_error", "update": update, **params}
         model, twin = (estimator(Refusing(answer), structure, **make) for _ in range(2))
         twin.potential = model.potential

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference import LOSSES
 from scipy import sparse
-from streams import STRUCTURES, FourthRoot, estimator, rows, target
+from streams import STRUCTURES, FourthRoot, blocks_of, estimator, rows, target
 
 from sklearn_adareg import _registry, regret
 
@@ -43,6 +43,7 @@ def test_the_step_size_of_adagrad(domain):
     b, b_inf = DIAMETERS[domain]
     expected = {"full": b / np.sqrt(2), "diag": b_inf / np.sqrt(2), "iso": b / np.sqrt(2 * 5)}
     expected["block"] = block_diameter(domain) / np.sqrt(2)
+    expected["sketch"] = expected["full"]
     for structure in STRUCTURES:
         model = theory("adagrad", structure, loss="hinge", domain=domain).fit(
             X, target("hinge", SCORE)
@@ -211,7 +212,7 @@ def test_the_regret_of_adagrad_is_below_its_bound(loss, structure, domain):
     G = 1e-10 * np.eye(3) + run.g.T @ run.g
     if structure == "block":
         b = block_diameter(domain)
-    known = {"structure": structure, **({"blocks": 2} if structure == "block" else {})}
+    known = {"structure": structure, **blocks_of(structure)}
     bound = regret.adagrad_bound(G, b_inf if structure == "diag" else b, eta=run.eta, **known)
     assert suffered <= regret.linear_regret(run.x, run.g, x_star) + 1e-9
     assert regret.linear_regret(run.x, run.g, x_star) <= bound

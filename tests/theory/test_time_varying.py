@@ -40,7 +40,8 @@ class LaneOfTime(Lane):
 
     def preconditioner(self):
         psi = partial(self.psi, t=len(self.x))
-        return preconditioner(self.G, psi, self.structure, self.epsilon, self.blocks)
+        G = self.G if self.sketch is None else self.sketch.G
+        return preconditioner(G, psi, self.structure, self.epsilon, self.blocks)
 
 
 def reference_run(potential, structure, update, domain, radius, Z, y):

@@ -1,0 +1,28 @@
+"""The streams of the files on the command line."""
+
+import inspect
+from pathlib import Path
+
+from ..streams import open_stream
+
+
+def stream_of(given, text=()):
+    """A stream of the files, with the options that its kind takes; others are refused."""
+    files = given.files[0] if len(given.files) == 1 else [Path(path) for path in given.files]
+    asked = {
+        "--delimiter": ("delimiter", given.delimiter),
+        "--features": ("n_features", given.features),
+        "--chunk-rows": ("chunk_rows", given.chunk_rows),
+    }
+    plain = open_stream(files)
+    takes = inspect.signature(type(plain)).parameters
+    options = {}
+    for flag, (name, value) in asked.items():
+        if value is None:
+            continue
+        if name not in takes:
+            raise ValueError(f"{flag} does not go with {plain.name}; leave it out.")
+        options[name] = value
+    if text and "text" in takes:
+        options["text"] = text
+    return open_stream(files, **options) if options else plain

@@ -1,0 +1,129 @@
+"""``adareg train``."""
+
+import os
+from itertools import islice
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from .. import _registry
+from .._classifier import AdaRegClassifier
+from .._model_files import check_name, load_model, save_model
+from .._regressor import AdaRegRegressor
+from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
+from ._files import stream_of
+from ._table import LossTable
+
+
+def run(given):
+    """Learn from files, print the losses, save the model."""
+    _check_place(given.model)
+    if given.start:
+        model = load_model(given.start)
+        stream = stream_of(given, _text_columns(model))
+    else:
+        stream = stream_of(given, given.categorical or ())
+    tables = not isinstance(stream, SvmlightStream)
+    if tables and given.target is None:
+        raise ValueError(f"--target is missing; name the column of {stream.name} to predict.")
+    if not tables and (given.target or given.weight):
+        raise ValueError(
+            f"--target and --weight name columns, and {stream.name} has none, since svmlight files begin each line with "
+            "the target; leave them out."
+        )
+    table = None if given.quiet else LossTable()
+    if not given.start:
+        model = _new_model(given, stream, tables, table)
+    elif isinstance(model, Pipeline) != tables:
+        raise ValueError(f"{given.start} was trained on another kind of file than {stream.name}.")
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if table is not None:
+        table.head(last, stream.name)
+    fit_stream(
+        model,
+        stream,
+        target=given.target,
+        classes=_classes(given.classes),
+        progress=table or False,
+        checkpoint=given.checkpoint,
+        every=given.every,
+        sample_weight=given.weight,
+        predictions=given.predictions,
+    )
+    save_model(model, given.model)
+    if table is not None:
+        table.end(model[-1] if isinstance(model, Pipeline) else model)
+        print(f"model           {given.model} ({os.path.getsize(given.model):,} bytes)")
+
+
+def _check_place(path):
+    """Refuse before learning what could not be saved after it."""
+    check_name(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"There is no folder {folder} for the model; make it first.")
+
+
+def _text_columns(model):
+    return model[0].categorical or () if isinstance(model, Pipeline) else ()
+
+
+def _classes(names):
+    """Labels from the command line: whole numbers if all look like that."""
+    if names is None:
+        return None
+    try:
+        return np.array([int(name) for name in names])
+    except ValueError:
+        return np.array(names)
+
+
+def _new_model(given, stream, tables, table):
+    task, why = _task(given, stream, tables)
+    if table is not None:
+        print(f"task            {task} ({why})")
+    estimator = AdaRegClassifier if task == "classification" else AdaRegRegressor
+    settings = dict(given.set)
+    for name in ("loss", "structure", "potential"):
+        if getattr(given, name) is not None:
+            settings[name] = getattr(given, name)
+    known = estimator().get_params()
+    for name in settings:
+        if name not in known:
+            raise ValueError(
+                f"{estimator.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}."
+            )
+    last = estimator(**settings)
+    if not tables:
+        return last
+    encoder = TableEncoder(
+        categorical=given.categorical,
+        n_hashed=2**given.bits,
+        missing=given.missing,
+        drop=given.drop,
+    )
+    return Pipeline([("columns", encoder), ("model", last)])
+
+
+def _task(given, stream, tables):
+    """Classification or regression, and why."""
+    if given.task != "auto":
+        return given.task, "as asked"
+    if given.loss in _registry.CLASSIFICATION_LOSSES:
+        return "classification", f"by the loss {given.loss}"
+    if given.loss in _registry.REGRESSION_LOSSES:
+        return "regression", f"by the loss {given.loss}"
+    if given.classes is not None:
+        return "classification", "by --classes"
+    columns = [given.target] if tables else None
+    for chunk in islice(stream.chunks(columns=columns), 1):
+        if not tables:
+            values = np.unique(chunk.y)
+        else:
+            if _tables.kind(chunk.X, given.target) != "number":
+                return "classification", "the target is text"
+            values = np.unique(_tables.numbers(chunk.X, given.target))
+        if len(values) <= 2:
+            return "classification", "the target has at most two values in the first rows"
+        return "regression", "the target is a number; --task classification for labels"
+    raise ValueError(f"{stream.name} has no rows; there is nothing to learn from.")

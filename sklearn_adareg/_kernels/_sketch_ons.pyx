@@ -1,0 +1,82 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""sketch, ψ(λ) = η/λ: H_t = η G̃_t⁻¹ by a Cholesky factor of A = aI + B Bᵀ, which a new row extends by a row: O(rank²) beside B z."""
+from libc.math cimport fmax, sqrt
+from libc.string cimport memcpy
+
+from ._domains cimport Domain
+from ._loops cimport axpy, dot
+from ._potentials cimport Potential
+from ._setting cimport Setting
+from ._sketch cimport Sketch
+
+import numpy as np
+
+
+cdef class SketchONS(Sketch):
+    """The Online Newton Step on a sketch: H b = η/a (b − Bᵀ A⁻¹ B b), and A⁻¹e_k for the k-th row itself."""
+
+    cdef double[:, :, ::1] factor    # per lane: the lower triangle F of A = F Fᵀ, with 1/F_ii on its diagonal
+    cdef Py_ssize_t[::1] factored    # per lane: rows of it that are those of the rows in use
+
+    def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        super().__init__(setting, potential, domain, arrays)
+        L, room = arrays["B"].shape[:2]
+        self.factor, self.factored = np.zeros((L, room + 1, room + 1)), np.zeros(L, dtype=np.intp)
+
+    cdef void forget_rows(self, Py_ssize_t lane) noexcept nogil:
+        self.factored[lane] = 0
+
+    cdef void extend(self, Py_ssize_t lane) noexcept nogil:
+        """The factor of all rows, from that of the first ``factored``."""
+        cdef Py_ssize_t kept = self.sketch.kept(lane)
+        cdef Py_ssize_t j
+        cdef const double* source
+        for j in range(self.factored[lane], kept):
+            source = &self.sketch.new_K[lane, j, 0] if self.sketch.shrunk[lane] else &self.sketch.K[lane, j, 0]
+            self.extend_by(lane, j, source, source[j])
+        self.factored[lane] = kept
+        if self.sketch.square[lane] > 0.0:
+            self.extend_by(lane, kept, &self.sketch.border[lane, 0], self.sketch.square[lane])
+
+    cdef void extend_by(self, Py_ssize_t lane, Py_ssize_t n, const double* column, double corner) noexcept nogil:
+        """One more row: F f = column, and its own corner, whose square is not below a."""
+        cdef double base = self.base(lane)
+        cdef double* own = &self.factor[lane, n, 0]
+        cdef Py_ssize_t j
+        for j in range(n):
+            own[j] = (column[j] - dot(&self.factor[lane, j, 0], own, j)) * self.factor[lane, j, j]
+        own[n] = 1.0 / sqrt(fmax(base + corner - dot(own, own, n), base))
+
+    cdef void backwards(self, Py_ssize_t lane, double* y, Py_ssize_t n) noexcept nogil:
+        """y ← F⁻ᵀ y."""
+        cdef Py_ssize_t j
+        for j in range(n - 1, -1, -1):
+            y[j] *= self.factor[lane, j, j]
+            axpy(-y[j], &self.factor[lane, j, 0], y, j)
+
+    cdef int newest(self, Py_ssize_t lane) noexcept nogil:
+        """A⁻¹ e_k: F⁻¹ e_k has one entry, 1/F_kk."""
+        cdef Py_ssize_t j
+        cdef Py_ssize_t k = self.sketch.kept(lane)
+        cdef double* y = &self.y[lane, 0]
+        self.extend(lane)
+        for j in range(k):
+            y[j] = 0.0
+        y[k] = self.factor[lane, k, k]
+        self.backwards(lane, y, k + 1)
+        return 0
+
+    cdef int spread_over(self, Py_ssize_t lane, const double* beta, double* y) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef Py_ssize_t n = self.sketch.size(lane)
+        self.extend(lane)
+        self.h0[lane] = 1.0 / self.base(lane)
+        for j in range(n):
+            y[j] = (-self.h0[lane] * beta[j] - dot(&self.factor[lane, j, 0], y, j)) * self.factor[lane, j, j]
+        self.backwards(lane, y, n)
+        return 0
+
+    cdef int spread_inverse(self, Py_ssize_t lane, const double* beta, double* y, double* outside) noexcept nogil:
+        memcpy(y, beta, self.sketch.kept(lane) * sizeof(double))
+        outside[0] = self.base(lane)
+        return 0
