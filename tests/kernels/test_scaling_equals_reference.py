@@ -255,6 +255,18 @@ def test_the_pair_of_potentials(loss, variant, monkeypatch):
         assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
 
 
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_pair_of_potentials_with_a_penalty_or_a_domain(loss, variant, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for w in (None, weight):
+        expected = stacked(Z, y, sample_weight=w, potential="auto", **reference, **variant)
+        assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @every_loss
 def test_newton_steps(loss, variant):
