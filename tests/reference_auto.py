@@ -103,16 +103,22 @@ class Residuals:
 
 
 class Scale:
-    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many."""
+    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many.
 
-    def __init__(self, D, most=np.inf):
+    With a half-life, s_i becomes max |z_i| λ^k (k later values) once that is below 0.4 s_i.
+    """
+
+    def __init__(self, D, most=np.inf, lam=1.0):
         self.s, self.most = np.zeros(D), most
+        self.peak, self.lam = np.zeros(D), lam
 
     def take(self, z):
         """The row in the new units, the growth κ, and the features seen for the first time."""
         if np.isfinite(self.most):
             z = np.where(self.s > 0, np.clip(z, -self.most * self.s, self.most * self.s), z)
         before, self.s = self.s, np.maximum(self.s, abs(z))
+        self.peak = np.where(z != 0, np.maximum(abs(z), self.lam * self.peak), self.peak)
+        self.s = np.where((z != 0) & (self.peak < 0.4 * self.s), self.peak, self.s)
         fresh = (before == 0) & (self.s > 0)
         growth = np.where(before > 0, self.s / np.where(before > 0, before, 1), 1.0)
         return z / self.units, growth, fresh
@@ -123,8 +129,8 @@ class Scale:
 
 
 def carried(G, growth, epsilon):
-    """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal."""
-    return G / np.outer(growth, growth) + epsilon * np.diag(1 - growth**-2)
+    """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal where a unit grows."""
+    return G / np.outer(growth, growth) + epsilon * np.diag(np.maximum(0, 1 - growth**-2))
 
 
 def softmax_of(margins):
@@ -202,6 +208,11 @@ class ScaledLane:
         whole = self.domain in ("l2", "l1", "simplex") and self.lam < 1
         return touched_blocks(z, self.blocks) | self.alpha.any() | whole
 
+    def keep_raw_weights(self, growth):
+        """Where a unit shrinks, x and the iterates before it keep their raw values."""
+        self.x = np.minimum(growth, 1) * self.x
+        self.predicting = [np.minimum(growth, 1) * x for x in self.predicting]
+
     def change_units(self, z, growth, fresh, rho, factor):
         """G to the new units; θ such that x keeps its value, x_1 being 0."""
         self.memory.catch_up(self.touched(z))
@@ -209,7 +220,7 @@ class ScaledLane:
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
         if self.sketch is not None:
             self.sketch.scale(growth)
-        changed = (growth > 1) | fresh
+        changed = (growth != 1) | fresh
         if not self.dual or not changed.any():
             return
         if self.structure == "block":  # each block by itself
@@ -220,7 +231,8 @@ class ScaledLane:
         elif self.structure in JOINT:
             self.theta = -np.linalg.solve(self.psi_of_G(), self.x) / rho
         else:  # of the point before projection and prox
-            self.theta = np.linalg.solve(self.psi_of_G(), before @ self.theta)
+            point = np.minimum(growth, 1) * (before @ self.theta)
+            self.theta = np.linalg.solve(self.psi_of_G(), point)
 
     def step(self, t, z, slope, units, factor, rho, gradient_unit):
         """Steps 2 to 4; ``factor`` is the common one, ``z`` and x in normalised coordinates."""
@@ -305,7 +317,7 @@ def scaled_adareg(
     )
     lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
-    scale, spread, t, total = Scale(D), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, np.inf, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])
@@ -313,6 +325,7 @@ def scaled_adareg(
         rounds = discounted(np.ones(t), lam).sum()
         factor = 1.0 if structure in ("full", "sketch") else np.sqrt(rounds / spread)
         residuals.meet(y[row])
+        lane.keep_raw_weights(growth)
         value, slope, _ = residuals.suffer(z @ lane.x, y[row], omega[row])
         total += omega[row] * value
         lane.change_units(z, growth, fresh, residuals.rho, factor)

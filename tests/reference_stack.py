@@ -193,7 +193,7 @@ def stacked(
     lanes = [[lane(eta) for eta in rates] for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D, 1.2), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, fresh = scale.take(Z[row])
@@ -202,6 +202,9 @@ def stacked(
         factor = np.sqrt(tau / spread)
         for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
             one.meet(y[row])
+        for lane in (lane for vector in lanes for lane in vector):
+            lane.x = np.minimum(growth, 1) * lane.x
+            lane.predicting = [np.minimum(growth, 1) * x for x in lane.predicting]
         lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
         f = lasts
         if average is not False:

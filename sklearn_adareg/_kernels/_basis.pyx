@@ -335,7 +335,7 @@ cdef class Basis:
             self.G[lane, i, j] /= growth
         for j in range(self.D):
             self.G[lane, j, i] /= growth
-        self.G[lane, i, i] += self.epsilon * (1.0 - 1.0 / (growth * growth))
+        self.G[lane, i, i] += self.epsilon * fmax(0.0, 1.0 - 1.0 / (growth * growth))
         self.stale[lane] = 1.0
 
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil:

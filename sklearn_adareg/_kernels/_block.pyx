@@ -157,6 +157,7 @@ cdef class Block(BlockPoint):
         """Carry the blocks over to the units of this row."""
         cdef Py_ssize_t b, i, j, k, l, p
         cdef Py_ssize_t D = self.setting.D
+        cdef double shrinkage
         if self.scale is None or self.scale.grew == 0:
             return 0
         for k in range(self.scale.grew):
@@ -169,6 +170,14 @@ cdef class Block(BlockPoint):
             if self.scale.scale[i] > 0.0:
                 self.save(b)
                 self.families.carry_block(self, b, p - self.blocks.start[b], self.scale.proposed[j] / self.scale.scale[i])
+                shrinkage = self.scale.shrinkage(i, j)
+                if shrinkage < 1.0:                      # the raw weight stays, and so does its average
+                    for l in range(self.setting.L):
+                        self.undo.save(self.x + l * D + p, 1)
+                        self.x[l * D + p] = shrinkage * self.x[l * D + p]
+                        if self.u != NULL:
+                            self.undo.save(self.u + l * D + p, 1)
+                            self.u[l * D + p] = shrinkage * self.u[l * D + p]
             elif self.setting.start != 0.0:              # a weight from before its feature was seen keeps its raw value
                 for l in range(self.setting.L):
                     self.undo.save(self.x + l * D + p, 1)

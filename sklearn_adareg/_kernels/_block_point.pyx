@@ -89,13 +89,18 @@ cdef class BlockPoint(Structure):
         return sqrt(self.round_weight) if self.setting.weights_as_rows else 1.0
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        cdef Py_ssize_t l
+        cdef Py_ssize_t i, j, k, l
         cdef Py_ssize_t D = self.setting.D
         for l in range(self.setting.L):
             if row.index == NULL:
                 margins[l] = dot(self.blocks.z, self.x + l * D, D)
             else:
                 margins[l] = sparse_dot(row.z, &self.blocks.positions[0], self.x + l * D, row.n)
+            if self.memory is not None and self.scale is not None and self.scale.grew:
+                for k in range(self.scale.grew):         # where a unit shrinks, the raw weight stays
+                    j = self.scale.grown[k]
+                    i = row.index[j] if row.index != NULL else j
+                    margins[l] -= (1.0 - self.scale.shrinkage(i, j)) * row.z[j] * self.x[l * D + self.blocks.position[i]]
 
     cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D

@@ -206,6 +206,8 @@ cdef class Coordinatewise(Structure):
         if self.memory is not None:
             self.cells.take_copies(row)
             self.catch_up(row)
+            if self.scale is not None and self.scale.grew:
+                self.keep_raw_weights(row)
             if self.setting.scaled and self.setting.start != 0.0:
                 self.keep_raw_start(row)
         elif row.index != NULL and self.by_records():
@@ -326,8 +328,28 @@ cdef class Coordinatewise(Structure):
                     if u != NULL:
                         u[j * L + l] *= self.scale.proposed[j]
 
+    cdef void keep_raw_weights(self, Row* row) noexcept nogil:
+        """Where a unit shrinks, the raw weight stays, and so does its average."""
+        cdef Py_ssize_t e, k, i, j
+        cdef Py_ssize_t L = self.setting.L
+        cdef double* x = self.cells.xb
+        cdef double* u = self.cells.ub
+        cdef double* theta = self.cells.tb
+        cdef double shrinkage
+        for k in range(self.scale.grew):
+            j = self.scale.grown[k]
+            i = row.index[j] if row.index != NULL else j
+            shrinkage = self.scale.shrinkage(i, j)
+            if shrinkage < 1.0:
+                for e in range(j * L, j * L + L):
+                    x[e] *= shrinkage
+                    if u != NULL:
+                        u[e] *= shrinkage
+                    if theta != NULL:
+                        theta[e] *= shrinkage
+
     cdef int change_units(self, Row* row) noexcept nogil:
-        """Carry G over to larger units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""
+        """Carry G over to other units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""
         cdef Py_ssize_t j, k, l, i, e
         cdef Py_ssize_t L = self.setting.L
         cdef double shrink, grown
@@ -339,7 +361,7 @@ cdef class Coordinatewise(Structure):
             shrink = (self.scale.scale[i] / self.scale.proposed[j]) * (self.scale.scale[i] / self.scale.proposed[j])
             for l in range(L):
                 e = j * L + l
-                grown = self.cells.Gb[e] * shrink + self.setting.epsilon * (1.0 - shrink)
+                grown = self.cells.Gb[e] * shrink + self.setting.epsilon * fmax(0.0, 1.0 - shrink)
                 if self.carry(e, l, grown) != 0:
                     return POTENTIAL_RAISED
                 self.cells.Gb[e] = grown

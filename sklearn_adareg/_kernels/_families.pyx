@@ -3,6 +3,8 @@
 structure, block k of lane l being their lane k·L + l. Families form a chain, the largest blocks first; what concerns every block
 passes along it. Blocks of one coordinate, the intercept among them, are numbers: ``Scalars``.
 """
+from libc.math cimport fmax
+
 from ._block_point cimport BlockPoint
 from ._domains cimport Domain
 from ._metric cimport NOT_DEFINITE
@@ -268,7 +270,7 @@ cdef class Scalars(Family):
 
     cdef void carry(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, Py_ssize_t i, double growth) noexcept nogil:
         cdef double* G = &self.G[(block - self.first) * own.setting.L + lane]
-        G[0] = G[0] / growth / growth + own.setting.epsilon * (1.0 - 1.0 / (growth * growth))
+        G[0] = G[0] / growth / growth + own.setting.epsilon * fmax(0.0, 1.0 - 1.0 / (growth * growth))
 
     cdef int solve(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block, double* b, double* out) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane

@@ -65,7 +65,7 @@ cdef class Full(Structure):
         self.undo.clear()
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
-        cdef Py_ssize_t l
+        cdef Py_ssize_t i, j, k, l
         cdef double* x
         for l in range(self.setting.L):
             x = self.x + l * self.setting.D
@@ -73,6 +73,11 @@ cdef class Full(Structure):
                 margins[l] = dot(row.z, x, row.n)
             else:
                 margins[l] = sparse_dot(row.z, row.index, x, row.n)
+            if self.memory is not None and self.scale is not None and self.scale.grew:
+                for k in range(self.scale.grew):         # where a unit shrinks, the raw weight stays
+                    j = self.scale.grown[k]
+                    i = row.index[j] if row.index != NULL else j
+                    margins[l] -= (1.0 - self.scale.shrinkage(i, j)) * row.z[j] * x[i]
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t, with the gradient of the L2 penalty in it, and θ_t."""
@@ -149,6 +154,7 @@ cdef class Full(Structure):
         """Carry the matrices over to the units of this row."""
         cdef Py_ssize_t i, j, k, l
         cdef Py_ssize_t D = self.setting.D
+        cdef double shrinkage
         if self.scale is None or self.scale.grew == 0:
             return 0
         self.undo.save(self.x, self.numbers)
@@ -157,8 +163,13 @@ cdef class Full(Structure):
             j = self.scale.grown[k]
             i = row.index[j] if row.index != NULL else j
             if self.scale.scale[i] > 0.0:
+                shrinkage = self.scale.shrinkage(i, j)
                 for l in range(self.setting.L):
                     self.carry(l, i, self.scale.proposed[j] / self.scale.scale[i])
+                    if shrinkage < 1.0:                  # the raw weight stays, and so does its average
+                        self.x[l * D + i] = shrinkage * self.x[l * D + i]
+                        if self.u != NULL:
+                            self.u[l * D + i] = shrinkage * self.u[l * D + i]
             elif self.setting.start != 0.0:              # a weight from before its feature was seen keeps its raw value
                 for l in range(self.setting.L):
                     self.x[l * D + i] *= self.scale.proposed[j]

@@ -209,12 +209,14 @@ cdef class Inverse:
         log.save(&self.tolerance[first], lanes)
 
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth, double epsilon) noexcept nogil:
-        """Coordinate i in a larger unit; the ε that is made up for is a gradient along e_i."""
+        """Coordinate i in another unit; the ε that is made up for in a larger one is a gradient along e_i."""
         cdef double* g
         cdef double* v
-        cdef double made_up = sqrt(epsilon * (1.0 - 1.0 / (growth * growth)))
-        cdef double weight
+        cdef double made_up, weight
         self.scale_coordinate(lane, i, growth)
+        if growth <= 1.0:
+            return
+        made_up = sqrt(epsilon * (1.0 - 1.0 / (growth * growth)))
         g, v = self.next_g(lane), self.next_v(lane)
         memset(g, 0, self.D * sizeof(double))
         g[i] = made_up

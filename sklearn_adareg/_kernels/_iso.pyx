@@ -165,7 +165,7 @@ cdef class Isotropic(Coordinatewise):
         if self.memory is None:
             self.cells.gather(row, self.cells.theta, theta)
             return
-        for j in range(row.n):                           # the copies have forgotten already
+        for j in range(row.n):                           # the copies have forgotten, and taken the units, already
             for l in range(self.setting.L):
                 theta[j * self.setting.L + l] *= self.ratio[l]
 
@@ -291,8 +291,16 @@ cdef class IsotropicDual(Isotropic):
         self.step[lane] /= ratio
 
     cdef void gather_sums(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t j, l, e
+        cdef double* u = self.cells.ub
+        if self.memory is None:
+            self.cells.gather(row, self.cells.u, u)
+        elif u != NULL:
+            for j in range(row.n):
+                for l in range(self.setting.L):
+                    e = j * self.setting.L + l
+                    u[e] += self.A[l] * (self.ratio[l] - 1.0) * self.cells.tb[e]
         Isotropic.gather_sums(self, row)
-        self.cells.gather(row, self.cells.u, self.cells.ub)
 
     cdef void pass_by(self, double fade) noexcept nogil:
         """A round passes: the average takes the present point in."""

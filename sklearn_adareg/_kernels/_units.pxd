@@ -10,15 +10,22 @@ cdef class FeatureScale:
     cdef double[:] scale         # the largest |z_i| so far
     cdef double[::1] spread      # Σ ‖z̃‖² so far
     cdef double[::1] proposed    # scales of the row's coordinates, its own values included
-    cdef Py_ssize_t[::1] grown   # which of the row's coordinates have a larger scale than before,
+    cdef Py_ssize_t[::1] grown   # which of the row's coordinates have another scale than before,
     cdef Py_ssize_t grew         # and how many
     cdef double norm2            # ‖z̃‖² of the row
     cdef double growth           # a value beyond this many times its scale counts as so many
     cdef double forgetting       # λ
+    cdef double[::1] peak        # the largest |z_i|, times λ for every later value; None: nothing is forgotten
+    cdef double[::1] new_peak    # those of the row's coordinates
 
     cdef void make_room(self, Py_ssize_t widest)
     cdef void propose(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
+    cdef void propose_peak(self, Py_ssize_t i, Py_ssize_t j, double size) noexcept nogil
+
+    cdef inline double shrinkage(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+        """What the unit of the row's j-th coordinate, i, is multiplied with, where it is less than 1; otherwise 1."""
+        return self.proposed[j] / self.scale[i] if self.proposed[j] < self.scale[i] else 1.0
 
     cdef inline double new_spread(self) noexcept nogil:
         """Σ ‖z̃‖² with the row under way."""

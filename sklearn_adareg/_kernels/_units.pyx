@@ -5,25 +5,33 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport INFINITY, copysign, fabs, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmax, log, sqrt
 
 from ._loops cimport dot
 
 import numpy as np
 
+cdef double SHRUNK = 0.4             # no power of λ where h is rational, so that rounding does not decide
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
 
 
 cdef class FeatureScale:
-    """s_i = max |z_i|. The row is divided by it; weights live in these units."""
+    """s_i = max |z_i|. The row is divided by it; weights live in these units.
+
+    With a half-life a unit can shrink: s_i becomes max λ^k |z_i|, k the number of later values of the feature, when that is less than
+    0.4 s_i. Waiting keeps changes rare, and each makes a decomposition of G anew. The raw weight stays then.
+    """
 
     @staticmethod
     def allocate(Setting setting):
-        return {"scale": np.zeros(setting.D), "spread": np.zeros(1)} if setting.scaled else {}
+        if not setting.scaled:
+            return {}
+        peak = {"peak": np.zeros(setting.D)} if setting.forgotten > 0.0 else {}
+        return {"scale": np.zeros(setting.D), "spread": np.zeros(1), **peak}
 
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
-        self.scale, self.spread = arrays["scale"], arrays["spread"]
+        self.scale, self.spread, self.peak = arrays["scale"], arrays["spread"], arrays.get("peak")
         self.growth = INFINITY
         self.make_room(1)
 
@@ -43,6 +51,7 @@ cdef class FeatureScale:
         """For rows that touch up to ``widest`` coordinates."""
         if self.proposed is None or self.proposed.shape[0] < widest:
             self.proposed, self.grown = np.empty(widest), np.empty(widest, dtype=np.intp)
+            self.new_peak = np.empty(widest)
 
     cdef void propose(self, Row* row) noexcept nogil:
         """Divide the row by the scales that it would leave behind."""
@@ -56,6 +65,8 @@ cdef class FeatureScale:
             if size > self.scale[i]:
                 if size < SMALLEST:
                     row.z[j] = 0.0
+                    if self.peak is not None:
+                        self.new_peak[j] = self.peak[i]
                     continue
                 if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
                     size = self.growth * self.scale[i]
@@ -63,13 +74,29 @@ cdef class FeatureScale:
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
+            if self.peak is not None:
+                self.propose_peak(i, j, size)
             if size > 0.0:
                 row.z[j] /= self.proposed[j]
         row.norm2 = dot(row.z, row.z, row.n)
         self.norm2 = row.norm2
 
+    cdef void propose_peak(self, Py_ssize_t i, Py_ssize_t j, double size) noexcept nogil:
+        """The largest value in memory, and a smaller unit where that is called for."""
+        self.new_peak[j] = self.peak[i]
+        if size == 0.0:
+            return
+        self.new_peak[j] = fmax(size, self.forgetting * self.peak[i])
+        if self.new_peak[j] < SHRUNK * self.scale[i] and self.new_peak[j] > SMALLEST:
+            self.proposed[j] = self.new_peak[j]
+            self.grown[self.grew] = j
+            self.grew += 1
+
     cdef void commit(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, j, k
+        if self.peak is not None:
+            for j in range(row.n):
+                self.peak[row.index[j] if row.index != NULL else j] = self.new_peak[j]
         self.spread[0] = self.new_spread()
         for k in range(self.grew):
             j = self.grown[k]

@@ -7,7 +7,7 @@ from reference_memory import Memory, forgetting
 from scipy import sparse
 from streams import FourthRoot, estimator, learn, rows, target, weights_of
 
-from sklearn_adareg import AdaReg, _registry
+from sklearn_adareg import AdaReg, SpectralPotential, _registry
 
 STRUCTURES = [name for name, entry in _registry.STRUCTURES.items() if entry.forgets]
 POTENTIALS = list(_registry.POTENTIALS)
@@ -156,3 +156,85 @@ def test_what_is_far_in_the_past_has_no_weight(potential, structure):
         first[:100] *= sign
         models.append(learn(model, X, first))
     np.testing.assert_allclose(*map(weights_of, models), rtol=1e-6, atol=1e-9)
+
+
+# ---- online scaling ------------------------------------------------------------------------------
+
+
+def shrinking(n=300):
+    """Rows whose second column is in a unit a thousand times smaller from the middle on, and zeros."""
+    X, score = rows(2, n=n)
+    X[: n // 2, 1] *= 1000.0
+    return X, target("log_loss", score)
+
+
+def scaled(potential, structure, **params):
+    settings = {"scaling": "online", "half_life": 8.0, "average": 2.0, "epsilon": 0.5, **params}
+    return estimator(potential, structure, "log_loss", **settings)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", ["adagrad", "ons"])
+def test_a_unit_that_shrinks_is_followed_and_moves_no_prediction(potential, structure, update):
+    X, y = shrinking()
+    model = learn(scaled(potential, structure, update=update), X, y)
+    scale = model._state.blocks[0].arrays["scale"][:5]
+    assert np.abs(X).max(axis=0)[1] > 1000
+    assert scale[1] < 10
+    whole = learn(scaled(potential, structure, update=update, half_life=None), X, y)
+    assert whole._state.blocks[0].arrays["scale"][1] > 1000
+    # in any unit of the input
+    other = learn(scaled(potential, structure, update=update), X * [1.0, 1e-7, 1.0, 1e5, 1.0], y)
+    np.testing.assert_allclose(
+        other.coef_ * [[1.0, 1e-7, 1.0, 1e5, 1.0]], model.coef_, rtol=1e-9, atol=1e-12
+    )
+
+
+class Tired(SpectralPotential):
+    """Raises in the last of so many calls."""
+
+    left = 0
+
+    def psi(self, eigenvalues):
+        if Tired.left > 0:
+            Tired.left -= 1
+            if Tired.left == 0:
+                raise ArithmeticError("tired")
+        return 0.3 * eigenvalues**-0.5
+
+
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_round_that_fails_leaves_no_trace(structure, update):
+    """Whichever call of ψ in a round raises, among units that shrink and grow, and between touches."""
+    X, y = shrinking(60)
+    model, twin = (scaled(Tired(), structure, update=update) for _ in range(2))
+    failures = 0
+    for k in range(60):
+        Tired.left = k % 5
+        try:
+            learn(model, X[k : k + 1], y[k : k + 1])
+        except ArithmeticError:
+            failures += 1
+            continue
+        finally:
+            Tired.left = 0
+        learn(twin, X[k : k + 1], y[k : k + 1])
+        np.testing.assert_array_equal(weights_of(model), weights_of(twin))
+    assert failures > 10
+    assert model.t_ == twin.t_ == 60 - failures
+
+
+def test_one_monstrous_value_is_outlived():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 4))
+    y = np.where(X @ [2.0, -1.0, 1.0, 0.5] + 0.3 * rng.normal(size=6000) > 0, 1, -1)
+    X[1000, 0] = 1e6
+    scores = []
+    for half_life in (None, 50.0):
+        model = estimator("adagrad", "diag", "log_loss", scaling="online", half_life=half_life)
+        learn(model, X[:5000], y[:5000])
+        scores.append(model.score(X[5000:], y[5000:]))
+    assert scores[1] > 0.92
+    assert scores[1] > scores[0] + 0.1
