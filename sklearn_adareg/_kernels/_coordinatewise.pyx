@@ -511,7 +511,8 @@ cdef class Coordinatewise(Structure):
         for j in range(coefs):
             if self.scale is not None:
                 i = row.index[j] if row.index != NULL else j
-                before, unit = self.scale.unit(i), self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
+                unit = self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
+                before = fmin(self.scale.unit(i), unit)          # where a unit shrinks, x is in the new one already
             goal[j] = within(self.cells.nb[j * self.setting.L + lane] / unit, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
             x[j] = within(self.cells.xb[j * self.setting.L + lane] / before, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
         before, unit = self.domain.gauge(x, coefs, 1), self.domain.gauge(goal, coefs, 1)
