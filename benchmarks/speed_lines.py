@@ -102,6 +102,7 @@ class Works:
             self.latency,
             self.softmax,
             self.kronecker,
+            self.blocks,
             self.threads,
         ):
             yield from part()
@@ -342,6 +343,23 @@ class Works:
         X = np.round(15 * rng.random((3000 if self.short else 15000, 16)))
         y = (X @ rng.standard_normal((16, 26))).argmax(axis=1)
         return "like letter", X, y
+
+    def blocks(self):
+        """Blocks of 16 features against a diagonal; both are ours."""
+        X, y = dense(self.values // 480, 480)
+
+        def fit(potential, **params):
+            return lambda: one_pass(potential=potential, **params, **PLAIN).fit(X, y)
+
+        for potential in ("ons", "adagrad"):
+            yield Line(
+                f"block {potential}, blocks of 16, dense, d = 480",
+                f"diag {potential}",
+                1 / 3,
+                fit(potential, structure="block", blocks=16),
+                fit(potential, structure="diag"),
+                len(y),
+            )
 
     def threads(self):
         """Two threads against one; both are ours."""

@@ -163,7 +163,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (1.0, 1.0)},
+        auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
         theory={
             "full": _adagrad_full,
@@ -184,7 +184,7 @@ POTENTIALS = {
         weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
-        auto_by_structure={"full": (4.0, 1.0), "block": (6.0, 1.0), "kronecker": (16.0, 1.0)},
+        auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
         theory={
             "full": _ons_full,
             "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
@@ -200,7 +200,7 @@ POTENTIALS = {
         operator_antitone=True,
         power=True,
         rates=(0.5, 5.0),
-        auto_by_structure={"block": (2.0, 1.0), "kronecker": (0.5, 1.0)},
+        auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
         theory="the p-norm's step size needs G_T, which is known only at the end",
         formula=r"\eta\lambda^{-1/(p+1)}",

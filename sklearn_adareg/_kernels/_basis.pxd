@@ -52,7 +52,9 @@ cdef class Basis:
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
+    cdef double* next_b(self, Py_ssize_t lane) noexcept nogil
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil
+    cdef bint may_serve(self, Py_ssize_t lane) noexcept nogil
     cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void into_basis(self, const double* V, const double* b) noexcept nogil

@@ -2,6 +2,7 @@
 from typing import Any
 
 from ._potentials import Potential
+def stay_narrow(wish: bool) -> Any: ...
 class Basis:
     @staticmethod
     def allocate(L: int, D: int, epsilon: float, lasting: bool, room: int = ..., forgets: bool = ...) -> Any: ...

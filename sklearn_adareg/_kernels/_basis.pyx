@@ -30,13 +30,20 @@ from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 
 from ._eigen_loops cimport small_eigen
 from ._lapack cimport dpotrf, dsyevd
-from ._loops cimport add_squares, combine, dot, dots, mirror, rank_one
+from ._loops cimport combine, dot, dots, mirror, rank_one
+from ._matrix_loops cimport add_outer, turn
+from ._matrix_loops cimport stay_narrow as c_stay_narrow
 from ._potentials cimport Potential
 from ._undo cimport UndoLog
 
 import numpy as np
 
 cdef int SMALL = 40
+
+
+def stay_narrow(bint wish):
+    """Do not use AVX-512 in this module's loops, for tests of those that other machines run; what was wished before."""
+    return bool(c_stay_narrow(wish))
 
 
 cdef class Basis:
@@ -124,6 +131,13 @@ cdef class Basis:
 
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil:
         """out = η H_t b, where g joins G_t."""
+        cdef double square
+        if b == g and self.small and self.may_serve(lane):
+            square = turn(&self.V[lane, 0, 0], &self.roots[lane, 0], &self.h[lane, 0], eta, g, &self.along[0],
+                          self.next_b(lane), out, self.D)
+            if self.s[lane] + square <= self.delta:
+                self.renewed[lane], self.new_s[lane] = False, self.s[lane] + square
+                return 0
         if self.take(lane, g, 1) != 0:
             return -1
         self.times(lane, b, b == g and not self.renewed[lane], eta, out)
@@ -162,8 +176,8 @@ cdef class Basis:
                 g[i] /= root
         if self.room > 0:
             k = <Py_ssize_t> self.count[lane]
-            memcpy(&self.pending_g[lane, k, 0], g, row)
-            memcpy(&self.pending_b[lane, k, 0], &self.whitened[lane, 0, 0], row)
+            for i in range(self.D):
+                self.pending_g[lane, k, i] = g[i]
             self.count[lane] += 1.0
             if self.renewed[lane] or k + 1 == self.room:
                 self.take_pending(lane)
@@ -186,13 +200,21 @@ cdef class Basis:
                     self.add_square(&self.whitened[lane, k, 0], &self.W[lane, 0, 0])
             self.s[lane] = self.new_s[lane]
 
+    cdef double* next_b(self, Py_ssize_t lane) noexcept nogil:
+        """Where G_τ^(−1/2) g goes: behind those that wait, which is scratch until ``commit``."""
+        return &self.pending_b[lane, <Py_ssize_t> self.count[lane], 0] if self.room > 0 else &self.whitened[lane, 0, 0]
+
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil:
         """G and W take what waits."""
         cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
-        add_squares(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], self.D)
+        add_outer(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], self.D)
         if not self.renewed[lane]:
-            add_squares(&self.pending_b[lane, 0, 0], k, &self.W[lane, 0, 0], self.D)
+            add_outer(&self.pending_b[lane, 0, 0], k, &self.W[lane, 0, 0], self.D)
         self.count[lane] = 0.0
+
+    cdef bint may_serve(self, Py_ssize_t lane) noexcept nogil:
+        """Whether there is a basis that serves unless gradients are too large for it."""
+        return self.delta > 0.0 and self.stale[lane] == 0.0 and self.new_fade[lane] * (1.0 + self.delta) >= 1.0
 
     cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
         """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg of the last g in ``along``."""
@@ -201,11 +223,11 @@ cdef class Basis:
         cdef double minus = -1.0
         cdef double* b
         cdef Py_ssize_t i, j, k
-        if self.delta == 0.0 or self.stale[lane] != 0.0 or self.new_fade[lane] * (1.0 + self.delta) < 1.0:
+        if not self.may_serve(lane):
             return False
         self.new_s[lane] = self.s[lane]
         for k in range(n):
-            b = &self.whitened[lane, k, 0]
+            b = self.next_b(lane) + k * D
             self.into_basis(&self.V[lane, 0, 0], g + k * D)
             for i in range(D):
                 b[i] = self.along[i] * self.roots[lane, i]
@@ -214,13 +236,13 @@ cdef class Basis:
             return True
         memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
         if self.room > 0:
-            add_squares(&self.pending_b[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.work[0], self.D)
+            add_outer(&self.pending_b[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.work[0], self.D)
         for j in range(D):
             for i in range(j + 1):
                 self.work[j * D + i] = -self.work[j * D + i]
             self.work[j * D + j] += 0.5 * self.delta
         for k in range(n):
-            dsyr("U", &D, &minus, &self.whitened[lane, k, 0], &inc, &self.work[0], &D)
+            dsyr("U", &D, &minus, self.next_b(lane) + k * D, &inc, &self.work[0], &D)
         dpotrf("U", &D, &self.work[0], &D, &info)
         self.new_s[lane] = 0.5 * self.delta
         return info == 0
@@ -236,7 +258,7 @@ cdef class Basis:
         cdef Py_ssize_t i, k
         memcpy(V, &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
         if self.room > 0:
-            add_squares(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], V, self.D)
+            add_outer(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], V, self.D)
         if self.fade is not None:
             fade = self.new_fade[lane] if n > 0 else self.fade[lane]
             for i in range(self.D * self.D):

@@ -30,6 +30,7 @@ from ._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED
 
 from ._block_point import partition_of
 from ._families import Scalars
+from ._rows import where_vectors_begin
 
 import numpy as np
 
@@ -47,6 +48,9 @@ cdef class Block(BlockPoint):
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
+        for name, array in arrays.items():
+            if ":" in name and array.ndim == 3:              # matrices; a copy or a pickle loses this
+                arrays[name] = where_vectors_begin(array)
         super().__init__(setting, potential, domain, arrays)
         self.saved, self.reset = np.zeros((2, self.blocks.n_blocks), dtype=np.longlong)
         self.families = self.make_family(0)
@@ -94,7 +98,7 @@ cdef class Block(BlockPoint):
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         """g_t of the blocks touched, with the gradient of the L2 penalty in it, and θ_t."""
-        cdef Py_ssize_t f, k
+        cdef Py_ssize_t end, f, k, start
         self.slopes = slopes
         if self.memory is not None:
             for f in range(self.blocks.n_families):
@@ -103,8 +107,10 @@ cdef class Block(BlockPoint):
         if self.take_units(row) != 0:
             return POTENTIAL_RAISED
         for f in range(self.blocks.n_families):
-            for k in range(self.blocks.n_touched[f]):
-                self.find_gradients(self.blocks.touched[self.blocks.first_block[f] + k])
+            k = 0
+            while k < self.blocks.n_touched[f]:
+                k = self.blocks.stretch(f, k, &start, &end)
+                self.find_gradients(start, end)
         return 0
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
@@ -117,14 +123,16 @@ cdef class Block(BlockPoint):
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t b, f, k, l, start
+        cdef Py_ssize_t end, f, k, l, start
         cdef double total = 0.0
         for l in range(self.setting.L):
             if self.projects_whole:
                 memcpy(&self.goal[l, 0], self.x + l * D, D * sizeof(double))
             for f in range(self.blocks.n_families):
-                for k in range(self.blocks.n_touched[f]):
-                    total += self.step_to_goal(l, self.blocks.touched[self.blocks.first_block[f] + k])
+                k = 0
+                while k < self.blocks.n_touched[f]:
+                    k = self.blocks.stretch(f, k, &start, &end)
+                    total += self.step_to_goal(l, start, end)
             if not self.unconstrained and self.project(l) != 0:
                 return NOT_PROJECTED
         if not isfinite(self.clock.C * total):
@@ -133,15 +141,17 @@ cdef class Block(BlockPoint):
             if self.projects_whole:
                 self.write(l, 0, D)
             for f in range(self.blocks.n_families):
-                for k in range(self.blocks.n_touched[f]):
-                    b = self.blocks.touched[self.blocks.first_block[f] + k]
-                    start = self.blocks.start[b]
+                k = 0
+                while k < self.blocks.n_touched[f]:
+                    k = self.blocks.stretch(f, k, &start, &end)
                     if not self.projects_whole:
-                        self.write(l, start, self.blocks.size[b])
+                        self.write(l, start, end - start)
                     if self.setting.dual:
-                        memcpy(self.theta + l * D + start, &self.sums[l, start], self.blocks.size[b] * sizeof(double))
-                    if self.memory is not None:
-                        self.charged[b] = self.clock.t
+                        memcpy(self.theta + l * D + start, &self.sums[l, start], (end - start) * sizeof(double))
+        if self.memory is not None:
+            for f in range(self.blocks.n_families):
+                for k in range(self.blocks.n_touched[f]):
+                    self.charged[self.blocks.touched[self.blocks.first_block[f] + k]] = self.clock.t
         self.families.commit_all(self)
         return 0
 

@@ -3,7 +3,7 @@
 #ifndef ADAREG_BLOCK_LOOPS_H
 #define ADAREG_BLOCK_LOOPS_H
 
-#include "_loops.h"
+#include "_matrix_loops.h"
 
 #define ADAREG_LARGEST_SMALL_BLOCK 40
 
@@ -133,7 +133,61 @@ ADAREG_INLINE void adareg_inverse_rounds_of(const adareg_inverse_round *r, const
     }
 }
 
-ADAREG_CLONES static void adareg_inverse_rounds(const adareg_inverse_round *r)
+#if ADAREG_EIGHTS
+/* The same for n = 8c, eight numbers at a time */
+ADAREG_EIGHT_INLINE void adareg_inverse_rounds_by_eights(const adareg_inverse_round *r, const int c)
+{
+    const ptrdiff_t n = 8 * c;
+    for (ptrdiff_t t = 0; t < r->count; t++) {
+        const ptrdiff_t block = r->touched[t] - r->first, piece = block * r->lanes + r->lane;
+        double *P = r->P + piece * n * n, *x = r->x + block * n;
+        double *wait = r->pending + (piece * r->room + (ptrdiff_t)r->waiting[piece]) * n;
+        adareg_eight g[4], v[4], odd[4], q;
+        for (int k = 0; k < c; k++) {
+            g[k] = r->slope * ADAREG_EIGHT(r->z + block * n + 8 * k);
+            v[k] = odd[k] = (adareg_eight){0};
+        }
+        for (int j = 0; j < n; j += 2)
+            for (int k = 0; k < c; k++) {
+                v[k] += g[j / 8][j % 8] * ADAREG_EIGHT(P + j * n + 8 * k);
+                odd[k] += g[j / 8][j % 8 + 1] * ADAREG_EIGHT(P + (j + 1) * n + 8 * k);
+            }
+        q = (adareg_eight){0};
+        for (int k = 0; k < c; k++) {
+            v[k] += odd[k];
+            q += g[k] * v[k];
+        }
+        const double weight = 1.0 / (1.0 + adareg_sum_of_eight(q)), step = r->rate * weight;
+        for (int k = 0; k < c; k++)
+            ADAREG_EIGHT(x + 8 * k) -= step * v[k];
+        if (r->u)
+            for (int k = 0; k < c; k++)
+                ADAREG_EIGHT(r->u + block * n + 8 * k) -= r->C * step * v[k];
+        if (weight == 1.0)
+            continue;
+        for (int j = 0; j < n; j++) {
+            const double w = weight * v[j / 8][j % 8];
+            for (int k = 0; k < c; k++)
+                ADAREG_EIGHT(P + j * n + 8 * k) -= w * v[k];
+        }
+        for (int k = 0; k < c; k++)
+            ADAREG_EIGHT(wait + 8 * k) = g[k];
+        r->waiting[piece] += 1.0;
+    }
+}
+
+ADAREG_EIGHT_LOOP void adareg_inverse_rounds_512(const adareg_inverse_round *r)
+{
+    if (r->n == 8)
+        adareg_inverse_rounds_by_eights(r, 1);
+    else if (r->n == 16)
+        adareg_inverse_rounds_by_eights(r, 2);
+    else
+        adareg_inverse_rounds_by_eights(r, 4);
+}
+#endif
+
+ADAREG_CLONES static void adareg_inverse_rounds_by_fours(const adareg_inverse_round *r)
 {
     if (r->n == 4)
         adareg_inverse_rounds_of(r, 4, 1);
@@ -145,6 +199,17 @@ ADAREG_CLONES static void adareg_inverse_rounds(const adareg_inverse_round *r)
         adareg_inverse_rounds_of(r, 32, 8);
     else
         adareg_inverse_rounds_of(r, r->n, 0);
+}
+
+ADAREG_UNUSED static void adareg_inverse_rounds(const adareg_inverse_round *r)
+{
+#if ADAREG_EIGHTS
+    if (r->n <= 32 && r->n != 24 && adareg_by_eights(r->n)) {
+        adareg_inverse_rounds_512(r);
+        return;
+    }
+#endif
+    adareg_inverse_rounds_by_fours(r);
 }
 
 #endif

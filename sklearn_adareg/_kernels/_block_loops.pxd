@@ -1,6 +1,8 @@
 # The loops of _block_loops.h, as Cython sees them.
 
 cdef extern from "_block_loops.h" nogil:
+    bint stay_narrow "adareg_stay_narrow"(bint wish)
+
     ctypedef struct InverseRound "adareg_inverse_round":
         const Py_ssize_t* touched
         Py_ssize_t count, first

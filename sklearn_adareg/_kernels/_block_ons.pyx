@@ -5,6 +5,7 @@ from libc.string cimport memcpy
 
 from ._block cimport Block
 from ._block_loops cimport InverseRound, inverse_rounds
+from ._block_loops cimport stay_narrow as c_stay_narrow
 from ._block_point cimport BlockPoint
 from ._fading cimport Fading
 from ._domains cimport Domain
@@ -20,6 +21,11 @@ import numpy as np
 
 cdef Py_ssize_t LEAST, MOST
 LEAST, MOST = 8, 32                  # corrections of G that wait: two for each coordinate of a block, within these
+
+
+def stay_narrow(bint wish):
+    """Do not use AVX-512 in this module's loops, for tests of those that other machines run; what was wished before."""
+    return bool(c_stay_narrow(wish))
 
 
 cdef class Inverses(Family):

@@ -22,8 +22,8 @@ cdef class BlockPoint(Structure):
 
     cdef void find_share(self) noexcept nogil
     cdef double weight_root(self) noexcept nogil
-    cdef void find_gradients(self, Py_ssize_t block) noexcept nogil
-    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
+    cdef void find_gradients(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil
+    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t end) noexcept nogil
     cdef void write(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t n) noexcept nogil
     cdef double unit(self, Py_ssize_t p) noexcept nogil
     cdef double begun(self, Py_ssize_t p) noexcept nogil

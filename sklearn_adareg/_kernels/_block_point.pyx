@@ -1,7 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """What a structure of blocks knows of its lanes: their points, in the order of ``_partition``, and how a round moves a block."""
-from libc.math cimport fabs, sqrt
-from libc.string cimport memcpy
+from libc.math cimport sqrt
 
 from ._domains cimport Domain
 from ._loops cimport dot, sparse_dot
@@ -9,6 +8,7 @@ from ._partition cimport Partition
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
+from ._step_loops cimport propose_outer, sizes, take_goal
 from ._structures cimport Structure
 from ._undo cimport UndoLog
 from ._units cimport FeatureScale
@@ -102,58 +102,42 @@ cdef class BlockPoint(Structure):
                     i = row.index[j] if row.index != NULL else j
                     margins[l] -= (1.0 - self.scale.shrinkage(i, j)) * row.z[j] * self.x[l * D + self.blocks.position[i]]
 
-    cdef void find_gradients(self, Py_ssize_t block) noexcept nogil:
+    cdef void find_gradients(self, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """Of neighbouring coordinates, all of them touched; ``sums`` is for dual averaging only."""
         cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t start = self.blocks.start[block]
-        cdef Py_ssize_t end = start + self.blocks.size[block]
         cdef Py_ssize_t i, l
-        cdef double unit
+        cdef double unit, slope
         cdef double* g
-        cdef double* sums
+        cdef const double* z = self.blocks.z
         for l in range(self.setting.L):
-            g, sums = &self.g[l, 0], &self.sums[l, 0]
+            g, slope = &self.g[l, 0], self.slopes[l]
             for i in range(start, end):
-                g[i] = self.slopes[l] * self.blocks.z[i]
-            if self.penalised and start < self.setting.d:
-                for i in range(start, end):
+                g[i] = slope * z[i]
+            if self.penalised:
+                for i in range(start, min(end, self.setting.d)):
                     unit = self.unit(i)
                     g[i] += self.setting.l2 * self.x[l * D + i] / (unit * unit * self.loss_units[l])
             if self.setting.dual:
                 for i in range(start, end):
-                    sums[i] = g[i] + self.kept * self.theta[l * D + i]
-            else:
-                memcpy(sums + start, g + start, (end - start) * sizeof(double))
+                    self.sums[l, i] = g[i] + self.kept * self.theta[l * D + i]
 
-    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
-        """``goal`` of a block before any projection; the sum of the sizes of its coordinates."""
-        cdef Py_ssize_t start = self.blocks.start[block]
-        cdef Py_ssize_t end = start + self.blocks.size[block]
+    cdef double step_to_goal(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+        """``goal`` of neighbouring coordinates before any projection; the sum of their sizes."""
         cdef Py_ssize_t i
         cdef double rate = self.rho[lane] * self.share
-        cdef double total = 0.0
         cdef double* goal = &self.goal[lane, 0]
         cdef const double* x = self.x + lane * self.setting.D
         cdef const double* move = &self.move[lane, 0]
-        if self.setting.dual:
-            for i in range(start, end):
-                goal[i] = self.begun(i) - rate * move[i]
-        else:
-            for i in range(start, end):
-                goal[i] = x[i] - rate * move[i]
+        if not self.setting.dual:
+            return propose_outer(&rate, move + start, x + start, goal + start, 1, end - start)
         for i in range(start, end):
-            total += fabs(goal[i])
-        return total
+            goal[i] = self.begun(i) - rate * move[i]
+        return sizes(goal + start, end - start)
 
     cdef void write(self, Py_ssize_t lane, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
         """Let n coordinates take their goal, and the average's accumulator its part."""
-        cdef Py_ssize_t i
-        cdef double* x = self.x + lane * self.setting.D + start
         cdef double* u = self.u + lane * self.setting.D + start if self.u != NULL else NULL
-        cdef const double* goal = &self.goal[lane, start]
-        if u != NULL:
-            for i in range(n):
-                u[i] = self.kept * u[i] + self.clock.C * (goal[i] - x[i])
-        memcpy(x, goal, n * sizeof(double))
+        take_goal(self.kept, self.clock.C, &self.goal[lane, start], self.x + lane * self.setting.D + start, u, n)
 
     cdef double unit(self, Py_ssize_t p) noexcept nogil:
         """The unit of the coordinate at a position."""

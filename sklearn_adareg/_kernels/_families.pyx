@@ -55,15 +55,18 @@ cdef class Family:
 
     cdef void learn(self, BlockPoint own) noexcept nogil:
         """Gradients, steps and commit of the blocks touched, in a plain round of mirror descent that cannot fail."""
-        cdef Py_ssize_t b, k, l
-        for k in range(own.blocks.n_touched[self.number]):
-            own.find_gradients(own.blocks.touched[self.first + k])
+        cdef Py_ssize_t end, k, l, start
+        k = 0
+        while k < own.blocks.n_touched[self.number]:
+            k = own.blocks.stretch(self.number, k, &start, &end)
+            own.find_gradients(start, end)
         self.precondition(own)
-        for k in range(own.blocks.n_touched[self.number]):
-            b = own.blocks.touched[self.first + k]
+        k = 0
+        while k < own.blocks.n_touched[self.number]:
+            k = own.blocks.stretch(self.number, k, &start, &end)
             for l in range(own.setting.L):
-                own.step_to_goal(l, b)
-                own.write(l, own.blocks.start[b], self.n)
+                own.step_to_goal(l, start, end)
+                own.write(l, start, end - start)
         self.commit(own)
 
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
@@ -243,7 +246,8 @@ cdef class Scalars(Family):
             for l in range(L):
                 e = (b - self.first) * L + l
                 self.h[e] = self.new_h[k * L + l]
-                own.move[l, p] = own.setting.eta[l] * self.h[e] * own.sums[l, p]
+                g = own.sums[l, p] if own.setting.dual else own.g[l, p]
+                own.move[l, p] = own.setting.eta[l] * self.h[e] * g
         return 0
 
     cdef void commit(self, BlockPoint own) noexcept nogil:

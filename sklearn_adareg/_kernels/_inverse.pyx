@@ -18,7 +18,9 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
 
 from ._lapack cimport dpotrf, dpotri
-from ._loops cimport add_squares, axpy, combine, dot, dots, mirror, rank_one, sparse_dot
+from ._loops cimport axpy, combine, dot, dots, mirror, rank_one, sparse_dot
+from ._matrix_loops cimport add_outer
+from ._matrix_loops cimport stay_narrow as c_stay_narrow
 from ._undo cimport UndoLog
 
 import numpy as np
@@ -27,6 +29,11 @@ cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef double DRIFT = 1e-12
+
+
+def stay_narrow(bint wish):
+    """Do not use AVX-512 in this module's loops, for tests of those that other machines run; what was wished before."""
+    return bool(c_stay_narrow(wish))
 
 
 cdef class Inverse:
@@ -264,7 +271,7 @@ cdef class Inverse:
         if not self.at_once:
             self.subtract_pending(lane, k, &self.P[lane, 0, 0])
         if self.whole_G:
-            add_squares(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], D)
+            add_outer(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], D)
         else:
             dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, &self.G[lane, 0, 0], &D)
         self.count[lane] = 0.0

@@ -19,10 +19,10 @@ from libc.string cimport memset
 from ._basis cimport Basis
 from ._domains cimport Domain
 from ._full cimport Full
-from ._kronecker_loops cimport outer_commit, outer_propose
 from ._potentials cimport HalfPower, Potential
 from ._rows cimport Row
 from ._setting cimport Setting
+from ._step_loops cimport propose_outer, take_goal
 from ._structures cimport NOT_FINITE, POTENTIAL_RAISED
 
 import numpy as np
@@ -147,10 +147,10 @@ cdef class Kronecker(Full):
         cdef double total
         if self.penalised:
             return Full.update(self, row)
-        total = outer_propose(&self.left_move[0], &self.right_move[0], self.x, &self.goal[0, 0], K, D)
+        total = propose_outer(&self.left_move[0], &self.right_move[0], self.x, &self.goal[0, 0], K, D)
         if not isfinite(self.clock.C * total):
             return NOT_FINITE
-        outer_commit(self.clock.C, &self.goal[0, 0], self.x, self.u, K * D)
+        take_goal(1.0, self.clock.C, &self.goal[0, 0], self.x, self.u, K * D)
         self.commit()
         return 0
 

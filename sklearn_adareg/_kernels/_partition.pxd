@@ -26,4 +26,5 @@ cdef class Partition:
     cdef bint touches(self, Py_ssize_t block) noexcept nogil
     cdef void note(self, Py_ssize_t block) noexcept nogil
     cdef void touch(self, Py_ssize_t block) noexcept nogil
+    cdef Py_ssize_t stretch(self, Py_ssize_t family, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* end) noexcept nogil
     cdef double largest_squares(self) noexcept nogil

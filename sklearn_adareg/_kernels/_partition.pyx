@@ -95,6 +95,17 @@ cdef class Partition:
         """Whether the row of the round under way touches a block."""
         return self.stamps[block] == self.now
 
+    cdef Py_ssize_t stretch(self, Py_ssize_t family, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* end) noexcept nogil:
+        """Where a family's k-th block touched and those that follow it side by side lie; the number after them."""
+        cdef const Py_ssize_t* touched = &self.touched[self.first_block[family]]
+        cdef Py_ssize_t last = touched[k]
+        start[0] = self.start[last]
+        k += 1
+        while k < self.n_touched[family] and touched[k] == last + 1:
+            last, k = last + 1, k + 1
+        end[0] = self.start[last] + self.size[last]
+        return k
+
     cdef double largest_squares(self) noexcept nogil:
         """Σ over the blocks of the square of the row's largest value."""
         cdef Py_ssize_t b, f, i, k

@@ -3,6 +3,7 @@ from typing import Any
 
 VECTOR: int
 def padded(rows: int, columns: int) -> Any: ...
+def where_vectors_begin(array: Any) -> Any: ...
 class Rows:
     n_rows: int
     d: int

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential
 from sklearn_adareg._checks import check_finite
-from sklearn_adareg._kernels import _diag, _losses, _potentials
+from sklearn_adareg._kernels import _basis, _block_ons, _diag, _inverse, _losses, _potentials
 
 PLAIN = {"scaling": None, "eta": 0.5, "epsilon": 0.1, "max_iter": 1, "tol": None, "shuffle": False}
 
@@ -69,6 +69,40 @@ def test_wide_and_narrow_vectors_learn_the_same(d, narrow):
                 )
             np.testing.assert_allclose(pair[0].coef_, pair[1].coef_, rtol=1e-11, atol=1e-13)
             assert pair[0].progressive_loss_ == pytest.approx(pair[1].progressive_loss_, rel=1e-12)
+
+
+def stay_narrow_in_matrices(wish):
+    return [module.stay_narrow(wish) for module in (_basis, _block_ons, _inverse)]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("size", [4, 8, 12, 16, 24, 32, 40])
+@pytest.mark.parametrize("potential", ["ons", "adagrad"])
+def test_matrices_by_eights_and_by_fours_learn_the_same(potential, size, kind):
+    """Hundreds of rounds pass several folds, Cholesky tests and refreshes."""
+    X, y = rows(2 * size + 3, n=300)
+    pair = []
+    for stay in (True, False):
+        before = stay_narrow_in_matrices(stay)
+        try:
+            model = AdaRegClassifier(potential, "block", blocks=size, **PLAIN).fit(kind(X), y)
+        finally:
+            stay_narrow_in_matrices(before[0])
+        pair.append(model)
+    np.testing.assert_allclose(pair[0].coef_, pair[1].coef_, rtol=1e-9, atol=1e-11)
+    assert pair[0].progressive_loss_ == pytest.approx(pair[1].progressive_loss_, rel=1e-11)
+
+
+@pytest.mark.parametrize("potential", ["ons", "adagrad"])
+def test_blocks_of_a_copy_and_of_a_pickle_learn_to_the_last_bit(potential):
+    """Matrices begin where a vector does; elsewhere they are moved there, which changes no number."""
+    X, y = rows(32, n=120)
+    model = AdaRegClassifier(potential, "block", blocks=16, **PLAIN)
+    model.partial_fit(X[:70], y[:70], classes=[0, 1])
+    twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    model.partial_fit(X[70:], y[70:])
+    for twin in twins:
+        np.testing.assert_array_equal(twin.partial_fit(X[70:], y[70:]).coef_, model.coef_)
 
 
 # --- padding --------------------------------------------------------------------------------------
