@@ -6,12 +6,14 @@ from ._core import AdaReg
 from ._model_files import load_model, save_model
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
+from ._search import ProgressiveSearch
 
 __version__ = "0.1.0"
 __all__ = [
     "AdaReg",
     "AdaRegClassifier",
     "AdaRegRegressor",
+    "ProgressiveSearch",
     "SpectralPotential",
     "load_model",
     "regret",

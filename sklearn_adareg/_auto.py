@@ -19,6 +19,7 @@ PASSES_OF_COMMITTEE = 2  # of which the first takes twice the time
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 COMMITTEE = {**NEWTON, "epsilon": (0.5, 8.0)}  # the larger one for few rows, which overfit
+NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 
 
@@ -75,6 +76,9 @@ def choose_method(params, potential, structure, joint):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "newton" if joint or params["epsilon"] != "auto" else "committee"
+        plain = params["domain"] is None and not params["alpha"]
+        if structure.newton_stack and potential.newton and plain:
+            return "newton_stack"
         if structure.stack and potential.rates:
             return "stack"
     return "algorithm1"
@@ -158,6 +162,7 @@ def _steps(params, potential, structure, method):
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "newton": NEWTON,
         "committee": COMMITTEE,
+        "newton_stack": NEWTON_STACK,
         "stack": {**STACK, "eta": tuple(potential.rates)},
     }[method]
     steps = {name: auto[name] if isinstance(params[name], str) else params[name] for name in auto}

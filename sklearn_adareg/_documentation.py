@@ -58,7 +58,8 @@ COMMON = {
     "eta": """eta : float, "auto" or "theory", default="auto"
     Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
     with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, but not on the simplex; the
-    diagonal and isotropic structures combine two step sizes (a stack). Both go on with a penalty or a domain.
+    diagonal and isotropic structures combine two step sizes (a stack). Both go on with a penalty or a domain. The structure sketch
+    combines Newton steps where there is neither.
     ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
     ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
@@ -153,7 +154,8 @@ progressive_curve_ : dict of ndarrays
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with two values of epsilon, combined by their progressive
-    losses) or ``"stack"`` (several step sizes combined).
+    losses) ``"stack"`` (several step sizes combined) or
+    ``"newton_stack"`` (Newton steps on two sketches, combined).
 potential_, structure_, eta_, epsilon_, half_life_, average_ : object
     The values in use, after "auto" and "theory" were resolved."""
 

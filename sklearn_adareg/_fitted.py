@@ -83,7 +83,7 @@ class FittedLinearModel:
 
     @property
     def method_(self):
-        """What runs: "algorithm1", or where "auto" learns the step size "newton", "committee" or "stack"."""
+        """What runs: "algorithm1", or where "auto" learns the step size "newton", "committee", "stack" or "newton_stack"."""
         return self._fitted_state().recipe.method
 
     @property

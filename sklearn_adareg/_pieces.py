@@ -102,6 +102,7 @@ class Structure:
     kernel: Callable  # a recipe → the compiled class
     takes_l1: bool = False  # the L1 prox has a closed form
     newton: bool = False  # has a kernel for Newton steps
+    newton_stack: bool = False  # has a kernel for Newton steps of several members, combined
     stack: bool = False  # has a kernel for several step sizes side by side
     sparse_rounds: bool = (
         False  # a round reads and changes only the coordinates of the row's nonzeros
@@ -169,6 +170,7 @@ class Method:
 
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
+    newton_members: bool = False  # its members take Newton steps, in units of the largest values
     forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

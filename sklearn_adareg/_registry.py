@@ -23,6 +23,7 @@ from ._kernels import (
     _paired,
     _potentials,
     _simplex,
+    _sketch_newton,
     _sketch_ons,
     _sketch_spectral,
     _spectral,
@@ -220,6 +221,8 @@ def _block_kernel(recipe):
 
 
 def _sketch_kernel(recipe):
+    if METHODS[recipe.method].newton_members:
+        return _sketch_newton.SketchNewton
     inverse = potential(recipe.potential).inverse
     return _sketch_ons.SketchONS if inverse else _sketch_spectral.SketchSpectral
 
@@ -281,6 +284,7 @@ STRUCTURES = {
     "sketch": Structure(
         _sketch_kernel,
         has_rank=True,
+        newton_stack=True,
         auto_potential="ons",
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
@@ -323,6 +327,7 @@ METHODS = {
     "algorithm1": Method(_methods.Method, forgets=True),
     "newton": Method(_methods.Method, newton=True),
     "committee": Method(_committee.Committee, newton=True, several="epsilon", prefix="committee_"),
+    "newton_stack": Method(_stack.Stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
 }
 AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many

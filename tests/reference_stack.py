@@ -37,12 +37,20 @@ class StackLane:
             mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
         )
 
-    def step(self, t, z, slope, curvature, omega, factor, newtonian, units, memory, implicit):
+    def change_units(self, growth):
+        self.memory.G = carried(self.memory.G, growth, self.epsilon)
+
+    def at(self, t, units, recency):
+        """The round under way, the features' units, and what part a round has in a mean of late ones."""
+        self.t, self.units, self.recency = t, units, recency
+
+    def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
         """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
 
         ``implicit``: a function (margin, length) that gives the slope where the step leads.
         Penalty and domain are in raw units; a penalty is charged to the coordinates that are touched.
         """
+        t, units, memory = self.t, self.units, self.recency
         entering = np.sqrt(omega) * slope if newtonian else omega * slope
         self.memory.take(entering * z, z != 0)
         self.H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
@@ -158,8 +166,11 @@ def stacked(
     domain=None,
     radius=None,
     zeros=False,
+    make_lanes=None,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
 
     "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
     steps wherever the loss has a curvature. Units grow by at most a fifth a row. ``zeros`` restores those of
@@ -190,7 +201,11 @@ def stacked(
             *lasts,
         ]
 
-    lanes = [[lane(eta) for eta in rates] for _ in range(K)]
+    def residuals():
+        return Residuals(loss, shifted, lam)
+
+    members = make_lanes or (lambda D, residuals: [lane(eta) for eta in rates])
+    lanes = [members(D, residuals) for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
     scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
@@ -243,20 +258,14 @@ def stacked(
                     lane.x = np.where(fresh, lane.x * scale.units, lane.x)
                     lane.predicting = [np.where(fresh, x * scale.units, x) for x in lane.predicting]
                 lane.predicting.append(lane.x)
-                lane.memory.G = carried(lane.memory.G, growth, epsilon)
+                lane.change_units(growth)
                 lane.implicit = paired
                 exact = paired and loss == "log_loss" and not n_classes
+                implicit = partial(far_slope, y[row]) if exact else None
+                if make_lanes is None:
+                    lane.at(t, scale.units, (gamma + 1) / tau)
                 lane.step(
-                    t,
-                    z,
-                    slopes[k, r],
-                    curvatures[k, r],
-                    w,
-                    factor,
-                    potential == "ons",
-                    scale.units,
-                    (gamma + 1) / tau,
-                    partial(far_slope, y[row]) if exact else None,
+                    z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
                 )
         if alpha:
             raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
@@ -264,7 +273,7 @@ def stacked(
             stack.read(z[:d], seen, raw, alpha * l1_ratio, alpha * (1 - l1_ratio))
     weights = []
     for vector in lanes:
-        candidates = [lane.last_iterate(t, scale.units) for lane in vector]
+        candidates = [lane.last_iterate(t, scale.units) if alpha else lane.x for lane in vector]
         if average is not False:
             candidates = [lane.average(average) for lane in vector] + candidates
         own_weights = stack.v @ np.array(candidates) / scale.units

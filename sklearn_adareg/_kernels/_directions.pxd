@@ -14,6 +14,7 @@ cdef class Directions:
     cdef double[:, :, ::1] new_B, new_K      # after a shrink
     cdef double[:, :, ::1] mix        # that shrink: new_B = mix B
     cdef double[::1] new_escaped
+    cdef double[::1] taken            # per lane: the share of δ that a shrink takes from the directions it keeps; 1 unless set
     cdef bint[::1] shrunk             # per lane: a shrink is proposed
     cdef double[:, ::1] border        # per lane: B g of the rows kept
     cdef double[::1] square           # per lane: gᵀg; 0: no row is proposed

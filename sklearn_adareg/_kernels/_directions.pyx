@@ -56,6 +56,7 @@ cdef class Directions:
         L, D, room, rank = self.L, self.D, self.room, self.rank
         self.new_B, self.new_K = np.empty((L, rank, D)), np.empty((L, rank, rank))
         self.mix, self.new_escaped, self.shrunk = np.empty((L, rank, room)), np.empty(L), np.zeros(L, dtype=np.intc)
+        self.taken = np.ones(L)
         self.border, self.square = np.empty((L, room)), np.zeros(L)
         self.unsure, self.before = np.zeros(L, dtype=np.intc), np.empty((L, room))
         self.values, self.mixed, self.order = np.empty(room + 1), np.empty(room), np.empty(room, dtype=np.intp)
@@ -154,7 +155,7 @@ cdef class Directions:
                 j -= 1
             self.order[j] = i
         if self.rank < self.D:
-            removed = fmax(values[self.order[rank]], 0.0)
+            removed = self.taken[lane] * fmax(values[self.order[rank]], 0.0)
         for i in range(rank):
             value = values[self.order[i]]
             factor = sqrt((value - removed) / value) if value > removed else 0.0

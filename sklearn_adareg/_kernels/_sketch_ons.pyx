@@ -15,9 +15,6 @@ import numpy as np
 cdef class SketchONS(Sketch):
     """The Online Newton Step on a sketch: H b = η/a (b − Bᵀ A⁻¹ B b), and A⁻¹e_k for the k-th row itself."""
 
-    cdef double[:, :, ::1] factor    # per lane: the lower triangle F of A = F Fᵀ, with 1/F_ii on its diagonal
-    cdef Py_ssize_t[::1] factored    # per lane: rows of it that are those of the rows in use
-
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         L, room = arrays["B"].shape[:2]
@@ -46,6 +43,12 @@ cdef class SketchONS(Sketch):
         for j in range(n):
             own[j] = (column[j] - dot(&self.factor[lane, j, 0], own, j)) * self.factor[lane, j, j]
         own[n] = 1.0 / sqrt(fmax(base + corner - dot(own, own, n), base))
+
+    cdef void forwards(self, Py_ssize_t lane, const double* b, double* y, Py_ssize_t n) noexcept nogil:
+        """y = F⁻¹ b."""
+        cdef Py_ssize_t j
+        for j in range(n):
+            y[j] = (b[j] - dot(&self.factor[lane, j, 0], y, j)) * self.factor[lane, j, j]
 
     cdef void backwards(self, Py_ssize_t lane, double* y, Py_ssize_t n) noexcept nogil:
         """y ← F⁻ᵀ y."""

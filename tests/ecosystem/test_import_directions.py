@@ -17,6 +17,7 @@ LAYERS = (
     "_stack _committee",
     "_methods _combined_penalty",
     "_paired",
+    "_sketch_newton",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",
     "_block _sketch",
     "_families",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference_auto import scaled_adareg
 from reference_newton import newton
+from reference_sketch import SketchNewtonLane
 from reference_stack import stacked
 from scipy import sparse
 from streams import STRUCTURES
@@ -241,6 +242,27 @@ def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
             assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
             zeros += expected[0].size - np.count_nonzero(expected[0])
     assert zeros > 0
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@every_loss
+def test_newton_steps_on_a_sketch(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    intercept = variant.get("fit_intercept", True)
+    for rank in (1, 2):
+
+        def members(D, residuals, rank=rank):
+            return [
+                SketchNewtonLane(D, rank, 1.0, eta, share, residuals(), intercept)
+                for eta, share in ((2.0, 1.0), (8.0, 0.0))
+            ]
+
+        params = {"structure": "sketch", "rank": rank, **variant}
+        for w in (None, weight):
+            expected = stacked(Z, y, sample_weight=w, make_lanes=members, **reference, **variant)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)

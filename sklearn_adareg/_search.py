@@ -1,0 +1,459 @@
+"""ProgressiveSearch: the parameters of an online learner, chosen in one pass over the rows."""
+
+import time
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
+
+from ._candidates import Candidate, cut, given, judge_by
+
+FIRST_SHARE = 16  # of the rows in ``fit``: the first rung
+FEWEST_ROWS = 512  # at the first rung in ``fit``
+FIRST_RUNG, LAST_FIRST_RUNG = 1024, 2**14  # rows, in a stream, whose length is not known
+ROWS_PER_FEATURE = (
+    10  # with fewer, learners that will win later overfit and look worse than a constant
+)
+
+
+def _best_has(method):
+    def check(self):
+        model = self.best_estimator_ if hasattr(self, "best_estimator_") else self.estimator
+        getattr(model, method)  # its own AttributeError, if it has none
+        return True
+
+    return available_if(check)
+
+
+class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
+    """Search over parameters in one pass: candidates learn side by side, and the hopeless are dropped.
+
+    All candidates learn from the same rows, in the same order. Each row is predicted before it is learnt from, and the losses of
+    these predictions are compared; no rows are held out. Whenever the number of rows has doubled, the worse half of the candidates
+    is looked at, by the losses since it last doubled. A candidate is dropped if it could not catch up with the leader even by gaining
+    once more what it gained since then, according to a confidence bound on the difference of the two, which is paired and so tight
+    where both err on the same rows. Candidates that cannot be told apart stay, up to twice as many as plain halving would keep. So
+    with K candidates the pass costs at most what about :math:`2 \\log_2 K` candidates cost alone, and mostly half of that.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``partial_fit``: of this package or of another.
+    param_grid : dict, list of dict or iterable of dict
+        As for :class:`~sklearn.model_selection.GridSearchCV`; or candidates one by one, such as those of a
+        :class:`~sklearn.model_selection.ParameterSampler`.
+    scoring : str, callable or None, default=None
+        How predictions are judged: a scorer of scikit-learn, by its name or as a callable. None is the log-loss for classifiers if
+        all candidates have probabilities, else the error rate; for regressors the squared error.
+    delta : float, default=0.05
+        Probability with which a candidate that is as good as the leader may be dropped by the bound at one rung, if differences were
+        normal; it is shared among the candidates.
+    min_rows : int or None, default=None
+        Rows before candidates are dropped for the first time. None: 10 for each feature, but at least 1/16 of the rows and
+        512, and at most 1/4 of the rows, in ``fit``; 10 for each feature, from 1024 to 16384, in ``partial_fit``.
+    refit : bool, default=True
+        Whether ``fit`` fits the best candidate on all rows afterwards, by its own ``fit``. Otherwise, and in ``partial_fit``,
+        ``best_estimator_`` is the candidate as it has learnt in the one pass.
+    shuffle : bool, default=True
+        Whether ``fit`` takes the rows in random order. ``partial_fit`` never does.
+    n_jobs : int or None, default=None
+        Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of the rows.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The best candidate.
+    best_params_ : dict
+        Its parameters.
+    best_index_ : int
+        Its number in ``cv_results_``.
+    best_score_ : float
+        Its score in the last quarter of the rows: minus its mean loss, or what ``scoring`` gives.
+    cv_results_ : dict of arrays
+        ``params`` and ``param_*``; ``mean_test_score``, as ``best_score_``, and ``std_test_score``, of the predictions made before
+        learning, in the last quarter of the rows that the candidate has seen; ``rank_test_score``, in which a candidate that was
+        dropped earlier stands behind one that was dropped later; ``mean_fit_time`` in seconds; ``n_rows``, the rows learnt;
+        ``dropped``.
+    n_candidates_ : list of int
+        Candidates that were left after each rung.
+    n_rows_ : int
+        Rows seen.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Names of the features, if X had string names.
+    classes_ : ndarray
+        The labels, for classifiers.
+
+    See Also
+    --------
+    sklearn.model_selection.GridSearchCV : By cross-validation, which takes many more passes.
+    sklearn.model_selection.HalvingGridSearchCV : Successive halving by cross-validation on growing parts of the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_adareg import AdaRegClassifier, ProgressiveSearch
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> grid = {"structure": ["full", "diag", "iso"], "eta": [0.001, "auto"]}
+    >>> search = ProgressiveSearch(AdaRegClassifier(random_state=0), grid, random_state=0).fit(X, y)
+    >>> search.best_params_["eta"]
+    'auto'
+    >>> search.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints = {
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "min_rows": [Interval(Integral, 2, None, closed="left"), None],
+        "refit": ["boolean"],
+        "shuffle": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        param_grid,
+        *,
+        scoring=None,
+        delta=0.05,
+        min_rows=None,
+        refit=True,
+        shuffle=True,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.scoring = scoring
+        self.delta = delta
+        self.min_rows = min_rows
+        self.refit = refit
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- learning ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y, sample_weight=None):
+        """Search in one pass over the rows, and fit the best candidate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows, for learning and for the comparison.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+        """
+        X, y = indexable(X, y)
+        rows = _num_samples(X)
+        self._begin(
+            np.unique(y) if is_classifier(self.estimator) else None,
+            min(
+                rows,
+                self.min_rows or _first_rung(X, max(FEWEST_ROWS, rows // FIRST_SHARE), rows // 4),
+            ),
+        )
+        rng = check_random_state(self.random_state)
+        order = rng.permutation(rows) if self.shuffle else np.arange(rows)
+        self._go_on(X, y, sample_weight, order)
+        if self.refit:
+            best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
+            begun = time.perf_counter()
+            self.best_estimator_ = best.fit(X, y, **given(sample_weight=sample_weight))
+            self.refit_time_ = time.perf_counter() - begun
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Go on with these rows, in their order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        classes : array-like, default=None
+            All labels, for classifiers; needed in the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        self : object
+            The search; ``best_estimator_`` is the leading candidate.
+        """
+        if not hasattr(self, "_candidates"):
+            if is_classifier(self.estimator) and classes is None:
+                raise ValueError(
+                    "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
+                    "as classes=[...]."
+                )
+            self._begin(
+                None if classes is None else np.unique(classes),
+                self.min_rows or _first_rung(X, FIRST_RUNG, LAST_FIRST_RUNG),
+            )
+        X, y = indexable(X, y)
+        self._go_on(X, y, sample_weight, np.arange(_num_samples(X)))
+        return self
+
+    def _begin(self, classes, first_rung):
+        self._validate_params()
+        if not hasattr(self.estimator, "partial_fit"):
+            raise TypeError(
+                f"ProgressiveSearch lets candidates learn side by side, and {type(self.estimator).__name__} has no partial_fit; use "
+                "GridSearchCV for it."
+            )
+        grid = self.param_grid
+        settings = list(ParameterGrid(grid) if _is_grid(grid) else grid)
+        if not settings:
+            raise ValueError(
+                "param_grid has no candidates; give at least one value for a parameter."
+            )
+        self._candidates = [Candidate(self.estimator, params, classes) for params in settings]
+        self._judge = judge_by(self.scoring, [one.estimator for one in self._candidates])
+        self._rung = self._window = first_rung
+        self._classes = classes
+        self.n_rows_ = 0
+        self.n_candidates_ = []
+
+    def _go_on(self, X, y, sample_weight, order):
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X)
+        at = 0
+        with Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem") as pool:
+            while at < len(order):
+                pieces, end = [], min(len(order), at + self._rung - self.n_rows_)
+                for unit, start, stop in cut(self.n_rows_, self.n_rows_ + end - at, self._window):
+                    rows = order[at + start - self.n_rows_ : at + stop - self.n_rows_]
+                    pieces.append(
+                        (
+                            unit,
+                            _safe_indexing(X, rows),
+                            _safe_indexing(y, rows),
+                            None if weights is None else weights[rows],
+                        )
+                    )
+                active = [one for one in self._candidates if one.learns]
+                pool(delayed(one.learn)(pieces, self._judge) for one in active)
+                self.n_rows_ += end - at
+                at = end
+                self._drop_failed(active)
+                if self.n_rows_ == self._rung:
+                    self._drop_hopeless()
+                    self._window = self._rung
+                    self._rung *= 2
+        self._conclude()
+
+    def _drop_failed(self, active):
+        failed = [one for one in active if one.error is not None]
+        for one in failed:
+            warnings.warn(
+                f"The candidate {one.params} failed and is dropped: {one.error}",
+                FitFailedWarning,
+                stacklevel=4,
+            )
+        if all(one.error is not None for one in self._candidates):
+            raise ValueError(f"All candidates failed; the first said: {self._candidates[0].error}")
+
+    def _drop_hopeless(self):
+        """Of the worse half, drop those that cannot catch up; keep at most twice what halving would keep."""
+        since = self.n_rows_ // 2
+        active = sorted(
+            (one for one in self._candidates if one.learns), key=lambda one: one.loss(since)
+        )
+        leader, half = active[0], -(-len(active) // 2)
+        active.sort(key=lambda one: one.hope(since))
+        level = self.delta / max(1, len(active) - 1)
+        for one in active[half:]:
+            if one.worse_than(leader, since, level):
+                one.dropped_at = self.n_rows_
+        rungs = len(self.n_candidates_) + 1
+        most = max(2, 2 * -(-len(self._candidates) // 2**rungs))
+        left = [one for one in active if one.learns]
+        for one in left[most:]:
+            one.dropped_at = self.n_rows_
+        self.n_candidates_.append(min(len(left), most))
+
+    # ---- the result -------------------------------------------------------------------------------------------------
+
+    def _conclude(self):
+        """Rank the candidates: who still learns, then who was dropped last; among those, by their losses."""
+        found = self._candidates
+        since = [one.rows - one.rows // 4 for one in found]  # the last quarter
+        losses = np.array([one.loss(rows) for one, rows in zip(found, since, strict=True)])
+        order = sorted(
+            range(len(found)),
+            key=lambda k: (found[k].error is not None, -(found[k].dropped_at or np.inf), losses[k]),
+        )
+        ranks = np.empty(len(found), dtype=np.int32)
+        ranks[order] = np.arange(1, len(found) + 1)
+        self.best_index_ = order[0]
+        best = found[self.best_index_]
+        self.best_params_ = best.params
+        self.best_score_ = -float(losses[self.best_index_])
+        self.best_estimator_ = best.estimator
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(best.estimator, name):
+                setattr(self, name, getattr(best.estimator, name))
+        names = sorted({name for one in found for name in one.params})
+        self.cv_results_ = {
+            "mean_fit_time": np.array([one.seconds for one in found]),
+            **{f"param_{name}": _column([one.params for one in found], name) for name in names},
+            "params": [one.params for one in found],
+            "mean_test_score": -losses,
+            "std_test_score": np.array(
+                [one.spread(rows) for one, rows in zip(found, since, strict=True)]
+            ),
+            "rank_test_score": ranks,
+            "n_rows": np.array([one.rows for one in found]),
+            "dropped": np.array([not one.learns for one in found]),
+        }
+
+    @property
+    def classes_(self):
+        """The labels."""
+        check_is_fitted(self)
+        return self.best_estimator_.classes_
+
+    def score(self, X, y=None):
+        """The score of the best candidate: by ``scoring``, or by its own ``score``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        check_is_fitted(self)
+        if self.scoring is None:
+            return self.best_estimator_.score(X, y)
+        return check_scoring(self.best_estimator_, scoring=self.scoring)(self.best_estimator_, X, y)
+
+    @_best_has("predict")
+    def predict(self, X):
+        """Predictions of the best candidate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray
+            What its ``predict`` returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
+
+    @_best_has("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities by the best candidate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            What its ``predict_proba`` returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+    @_best_has("predict_log_proba")
+    def predict_log_proba(self, X):
+        """Logarithms of probabilities by the best candidate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            What its ``predict_log_proba`` returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_log_proba(X)
+
+    @_best_has("decision_function")
+    def decision_function(self, X):
+        """Margins by the best candidate.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray
+            What its ``decision_function`` returns.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self):
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
+        return tags
+
+
+def _first_rung(X, least, most):
+    """Rows after which candidates are compared for the first time: some for each feature, within limits."""
+    features = X.shape[1] if np.ndim(X) == 2 or hasattr(X, "shape") else 0
+    return max(least, min(ROWS_PER_FEATURE * features, most))
+
+
+def _is_grid(grid):
+    if isinstance(grid, dict):
+        return True
+    lists = isinstance(grid, list | tuple) and all(isinstance(one, dict) for one in grid)
+    return lists and all(
+        np.iterable(v) and not isinstance(v, str) for one in grid for v in one.values()
+    )
+
+
+def _column(settings, name):
+    values = np.ma.MaskedArray(np.empty(len(settings), dtype=object), mask=True)
+    for place, params in enumerate(settings):
+        if name in params:
+            values[place] = params[name]
+    return values
