@@ -254,16 +254,16 @@ def check_forgetting(recipe):
     """Refuse a half-life where the kernels have none."""
     if recipe.half_life is None:
         return
-    if not _registry.METHODS[recipe.method].forgets:
-        raise ValueError(
-            f"half_life={shown(recipe.half_life)} with eta='auto' is not supported for structure={recipe.structure!r}, whose method "
-            f"{recipe.method!r} has no half-life of its own; pass a number as eta, or leave half_life='auto'."
-        )
     if not _registry.STRUCTURES[recipe.structure].forgets:
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.forgets)
         raise ValueError(
             f"half_life={shown(recipe.half_life)} with structure={recipe.structure!r} is not supported, since its matrices only "
             f"grow; use structure {', '.join(others)}, or half_life=None."
+        )
+    if not _registry.METHODS[recipe.method].forgets:
+        raise ValueError(
+            f"half_life={shown(recipe.half_life)} with eta='auto' is not supported for structure={recipe.structure!r}, whose method "
+            f"{recipe.method!r} has no half-life of its own; pass a number as eta, or leave half_life='auto'."
         )
 
 

@@ -11,6 +11,7 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
     cdef bint plain                  # mirror descent without penalty and domain
+    cdef bint fade_together          # the sums of all coordinates forget at once, by a common factor
     cdef bint moves_all              # every coordinate moves in every round
     cdef double[::1] es              # per lane: η times the slope
     cdef double[::1] point           # one lane as a whole, for the domain
@@ -21,9 +22,10 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] lengths         # per lane: how far a step of unit slope takes the margin
 
     cdef bint by_records(self) noexcept nogil
+    cdef bint works_in_place(self, Row* row) noexcept nogil
     cdef void catch_up(self, Row* row) noexcept nogil
     cdef void forget(self, Row* row) noexcept nogil
-    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil
+    cdef void forget_rounds(self, Py_ssize_t first, Py_ssize_t n, double kept, double lost) noexcept nogil
     cdef void catch_up_all(self) noexcept nogil
     cdef void note_charged(self, Row* row, double when) noexcept nogil
     cdef void keep_raw_start(self, Row* row) noexcept nogil

@@ -203,7 +203,9 @@ cdef class Coordinatewise(Structure):
         return False
 
     cdef void enter(self, Row* row) noexcept nogil:
-        if self.memory is not None:
+        if self.memory is not None and self.works_in_place(row):
+            self.cells.take_vectors(row)
+        elif self.memory is not None:
             self.cells.take_copies(row)
             self.catch_up(row)
             if self.scale is not None and self.scale.grew:
@@ -261,33 +263,50 @@ cdef class Coordinatewise(Structure):
 
     # ---- forgetting ---------------------------------------------------------------------------------------------
 
+    cdef bint works_in_place(self, Row* row) noexcept nogil:
+        """Whether nothing has to be changed before the round is certain to stand: no units, and no rounds that were sat out."""
+        cdef Py_ssize_t i
+        if (row.index != NULL or self.cells.stride != self.setting.L or self.potential.fallible
+                or (self.scale is not None and (self.scale.grew > 0 or self.setting.start != 0.0))):
+            return False
+        for i in range(self.setting.D):
+            if self.charged[i] != self.clock.t - 1.0:
+                return False
+        return True
+
     cdef void catch_up(self, Row* row) noexcept nogil:
         """The copies of the touched coordinates forget the rounds that they have sat out."""
-        cdef Py_ssize_t j, l, i
-        cdef Py_ssize_t L = self.setting.L
+        cdef Py_ssize_t j, i
         cdef double rounds
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
             rounds = self.clock.t - 1.0 - self.charged[i]
             if rounds > 0.0:
-                for l in range(L):
-                    self.forget_numbers(j * L + l, self.memory.after(rounds), self.memory.lost_after(rounds))
+                self.forget_rounds(j * self.setting.L, self.setting.L, self.memory.after(rounds), self.memory.lost_after(rounds))
 
     cdef void forget(self, Row* row) noexcept nogil:
         """The copies forget in the round under way."""
-        cdef Py_ssize_t e
         if self.memory is not None:
-            for e in range(row.n * self.setting.L):
-                self.forget_numbers(e, self.memory.lam, self.memory.lost)
+            self.forget_rounds(0, row.n * self.setting.L, self.memory.lam, self.memory.lost)
 
-    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil:
-        """G, and the sums of dual averaging and of the average."""
+    cdef void forget_rounds(self, Py_ssize_t first, Py_ssize_t n, double kept, double lost) noexcept nogil:
+        """n numbers of G, and of the sums of dual averaging and of the average."""
+        cdef Py_ssize_t e
+        cdef double prior = lost * self.setting.epsilon
+        cdef double* G = self.cells.Gb + first
+        cdef double* theta = self.cells.tb + first
+        cdef double* u = self.cells.ub + first
         if self.cells.G != NULL:
-            self.cells.Gb[e] = kept * self.cells.Gb[e] + lost * self.setting.epsilon
-        if self.cells.tb != NULL:
-            self.cells.tb[e] = kept * self.cells.tb[e]
-        if self.cells.ub != NULL:
-            self.cells.ub[e] = kept * self.cells.ub[e]
+            for e in range(n):
+                G[e] = kept * G[e] + prior
+        if self.fade_together:
+            return
+        if self.cells.theta != NULL:
+            for e in range(n):
+                theta[e] *= kept
+        if self.cells.u != NULL:
+            for e in range(n):
+                u[e] *= kept
 
     cdef void catch_up_all(self) noexcept nogil:
         """Every coordinate has forgotten up to and including the round under way."""

@@ -208,7 +208,7 @@ cdef class IsotropicDual(Isotropic):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.step, self.A = arrays["step"], arrays["A"]
-        self.fade = arrays.get("fade")
+        self.fade, self.fade_together = arrays.get("fade"), True
 
     def last_iterate(self):
         return -self.arrays["step"][:, None] * self.field("theta")
@@ -250,11 +250,6 @@ cdef class IsotropicDual(Isotropic):
         if fade < FAINTEST:
             self.set_back()
         return 0
-
-    cdef void forget_numbers(self, Py_ssize_t e, double kept, double lost) noexcept nogil:
-        """G alone, since the sums fade together."""
-        if self.cells.G != NULL:
-            self.cells.Gb[e] = kept * self.cells.Gb[e] + lost * self.setting.epsilon
 
     cdef void set_back(self) noexcept nogil:
         """f = 1 and A = 0 without a change to x and to the average."""

@@ -1,24 +1,25 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""Newton steps on a sketch: what "auto" is where a full matrix is not affordable and a diagonal says too little. O(rank·D) a row and lane.
+"""Newton steps on a sketch: what "auto" is where a full matrix is not affordable and a diagonal says too little. O(rank·D) a row.
 
 As in ``_newton``, a row z with slope ℓ' and curvature ℓ'' adds w z zᵀ to G, and the step is implicit,
 
     x ← x − η ℓ' / (1 + (w + η ℓ'') q) P z,    q = zᵀ P z,    P = G⁻¹,
 
-with w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded. G is a diagonal Λ and the rows of a sketch, G = Λ + BᵀB, of which P is had by
-Woodbury's identity. Coordinates are √Λ_i x_i, so that Λ is I and all of ``_sketch`` and ``_directions`` applies: a row is z_i/√Λ_i,
-``root`` has 1/√Λ_i.
+with w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded. G is a diagonal Λ and the rows of a sketch, G = Λ + BᵀB, of which
+P is had by Woodbury's identity. Coordinates are √Λ_i x_i, so that Λ is I and all of ``_sketch`` and ``_directions`` applies: a row
+is z_i/√Λ_i, ``root`` has 1/√Λ_i.
 
-A shrink keeps the largest directions whole (nothing is taken from them, unlike in Algorithm 1, whose bound asks for it), and drops the
-others. Of what is dropped, each member gives the share ``given_back`` to the diagonal, Λ_i += share · Σ dropped_i². With 1, diag G is
-kept: features far from each other learn as with a diagonal. With 0, dropped directions keep the prior's long steps, which
+A shrink keeps the largest directions whole (nothing is taken from them, unlike in Algorithm 1, whose bound asks for it), and drops
+the others. Of what is dropped, each member gives the share ``given_back`` to the diagonal, Λ_i += share · Σ dropped_i². With 1,
+diag G is kept: features far from each other learn as with a diagonal. With 0, dropped directions keep the prior's long steps, which
 an average makes good: combinations of features whose sum dominates are learnt fast. Which of the two is right depends on
 the data, so both learn side by side, and ``_stack`` combines them: lane r·K + k is member r of weight vector k, the first
 member gives everything back, the others nothing.
 
 How to use it beside other lanes: it is a structure like any other, whose ``update`` cannot fail. It reads rows in the units of
-``FeatureScale``, and writes a unit that grows (undone by ``abandon``), so call its ``accumulate`` after that of a structure which shares
-the scale. ``average_margins`` are served. There is no domain, penalty or dual averaging here; the registry asks for Algorithm 1 there.
+``FeatureScale``, and writes a unit that grows (undone by ``abandon``), so call its ``accumulate`` after that of a structure which
+shares the scale. ``average_margins`` are served. There is no domain, penalty or dual averaging here; the registry asks for
+Algorithm 1 there.
 """
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memset
@@ -153,7 +154,7 @@ cdef class SketchNewton(SketchONS):
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t j, l, n
+        cdef Py_ssize_t l, n
         cdef double step
         cdef double* g
         for l in range(self.setting.L):

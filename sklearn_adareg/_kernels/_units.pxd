@@ -21,7 +21,7 @@ cdef class FeatureScale:
     cdef void make_room(self, Py_ssize_t widest)
     cdef void propose(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
-    cdef void propose_peak(self, Py_ssize_t i, Py_ssize_t j, double size) noexcept nogil
+    cdef void propose_peaks(self, Row* row) noexcept nogil
 
     cdef inline double shrinkage(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """What the unit of the row's j-th coordinate, i, is multiplied with, where it is less than 1; otherwise 1."""

@@ -65,8 +65,6 @@ cdef class FeatureScale:
             if size > self.scale[i]:
                 if size < SMALLEST:
                     row.z[j] = 0.0
-                    if self.peak is not None:
-                        self.new_peak[j] = self.peak[i]
                     continue
                 if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
                     size = self.growth * self.scale[i]
@@ -74,23 +72,29 @@ cdef class FeatureScale:
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
-            if self.peak is not None:
-                self.propose_peak(i, j, size)
             if size > 0.0:
                 row.z[j] /= self.proposed[j]
+        if self.peak is not None:
+            self.propose_peaks(row)
         row.norm2 = dot(row.z, row.z, row.n)
         self.norm2 = row.norm2
 
-    cdef void propose_peak(self, Py_ssize_t i, Py_ssize_t j, double size) noexcept nogil:
-        """The largest value in memory, and a smaller unit where that is called for."""
-        self.new_peak[j] = self.peak[i]
-        if size == 0.0:
-            return
-        self.new_peak[j] = fmax(size, self.forgetting * self.peak[i])
-        if self.new_peak[j] < SHRUNK * self.scale[i] and self.new_peak[j] > SMALLEST:
-            self.proposed[j] = self.new_peak[j]
-            self.grown[self.grew] = j
-            self.grew += 1
+    cdef void propose_peaks(self, Row* row) noexcept nogil:
+        """The largest values in memory, and smaller units where they call for them."""
+        cdef Py_ssize_t i, j
+        cdef double size
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            self.new_peak[j] = self.peak[i]
+            if row.z[j] == 0.0:
+                continue
+            size = fabs(row.z[j]) * self.proposed[j]
+            self.new_peak[j] = fmax(size, self.forgetting * self.peak[i])
+            if self.new_peak[j] < SHRUNK * self.scale[i] and self.new_peak[j] > SMALLEST:
+                row.z[j] *= self.proposed[j] / self.new_peak[j]
+                self.proposed[j] = self.new_peak[j]
+                self.grown[self.grew] = j
+                self.grew += 1
 
     cdef void commit(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i, j, k

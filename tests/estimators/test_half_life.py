@@ -79,3 +79,9 @@ def test_rows_are_counted_whatever_their_weights():
     some = AdaRegClassifier(**params).partial_fit(X, Y, classes=[0, 1], sample_weight=weight)
     half = AdaRegClassifier(**params).partial_fit(X[:20], Y[:20], classes=[0, 1])
     np.testing.assert_array_equal(some.coef_, half.coef_)
+
+
+def test_a_structure_without_a_half_life_names_those_that_have_one():
+    for eta in ("auto", 0.5):
+        with pytest.raises(ValueError, match="structure='sketch' is not supported, since its"):
+            AdaRegClassifier(structure="sketch", eta=eta, half_life=9.0).fit(X, Y)
