@@ -264,9 +264,10 @@ def stacked(
                 implicit = partial(far_slope, y[row]) if exact else None
                 if make_lanes is None:
                     lane.at(t, scale.units, (gamma + 1) / tau)
-                lane.step(
-                    z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
-                )
+                if np.any(slopes) or make_lanes is None:  # else no row enters a matrix
+                    lane.step(
+                        z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
+                    )
         if alpha:
             raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
             seen = np.count_nonzero(scale.s[:d])
