@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _finish, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
 from ._fitted import FittedLinearModel
@@ -325,14 +325,24 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         while start < end:
             length = 1
             if end > 1:
-                length = int(min(segments.length(), report.rounds_to_next_line()))
+                length = int(
+                    min(
+                        segments.length(),
+                        report.rounds_to_next_line(),
+                        _early.rounds_to_next(state),
+                    )
+                )
             part = order[start : start + length]
+            if first_sight and state.early is not None:
+                _early.note(state, X, part, targets, weights)
             begun = time.perf_counter()
             guard.let_readers_pass()
             with guard.state, guard.rounds:
                 outcome = _workers.play(
                     state, rows, part, targets, weights, first_sight, self.n_jobs
                 )
+                if first_sight and state.early is not None and _early.renew(state):
+                    rows = _workers.rows_of(state, X)
             segments.played(outcome.rounds, time.perf_counter() - begun)
             start += outcome.rounds
             if outcome.status == _rounds.STRAY_COLUMN:

@@ -11,12 +11,10 @@ from . import _registry
 from ._base import BaseAdaReg
 from ._checks import shown
 from ._documentation import document, options, those_with
+from ._labels import at_least_two, encode, same_labels, two_numbers
 from ._recipe import ModelShape
 from ._rules import Registered
 from ._state import class_numbers
-
-FEW = 20  # labels that are compared one by one
-EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 
 def _gives_probabilities(estimator):
@@ -210,7 +208,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight)
-        if classes is not None and not _same_labels(classes, self.classes_):
+        if classes is not None and not same_labels(classes, self.classes_):
             raise ValueError(
                 f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
                 "change them; leave classes out, or start anew with fit."
@@ -228,7 +226,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             raise ValueError(
                 "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
             )
-        return self._begin(X, y, sample_weight, _at_least_two(unique_labels(classes)))
+        return self._begin(X, y, sample_weight, at_least_two(unique_labels(classes)))
 
     @property
     def classes_(self):
@@ -307,38 +305,15 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         return y if type(y) is np.ndarray and y.ndim == 1 else column_or_1d(y, warn=True)
 
     def _find_classes(self, y, weights):
-        two = _two_numbers(y) if not weights.any() else None
+        two = two_numbers(y) if not weights.any() else None
         if two is not None:
             return two
         if y.dtype.kind not in "iub":  # whole numbers are labels, whatever they are
             check_classification_targets(y)
-        return _at_least_two(np.unique(y[weights > 0] if weights.any() else y))
+        return at_least_two(np.unique(y[weights > 0] if weights.any() else y))
 
     def _encode(self, y, classes, weights):
-        if len(y) == 1 and len(classes) <= FEW:
-            place = _place(y.item(), classes.tolist())
-            if place is not None:
-                return np.array([[2.0 * place - 1.0 if len(classes) == 2 else float(place)]])
-        if len(classes) == 2:
-            upper = y == classes[1]
-            lower = y == classes[0]
-            strangers = len(y) - np.count_nonzero(upper) - np.count_nonzero(lower)
-            unknown = ~(upper | lower) if strangers else None
-            encoded = 2.0 * upper
-            encoded -= 1.0
-        else:
-            places = np.searchsorted(classes, y)
-            unknown = classes[np.minimum(places, len(classes) - 1)] != y
-            encoded = places.astype(np.float64)
-        if unknown is not None:
-            if len(weights):
-                unknown &= weights > 0
-            if unknown.any():
-                raise ValueError(
-                    f"y has the label {shown(y[unknown][0])}, which is not among the classes {shown(classes)}; drop those "
-                    "rows, or start anew with all labels in classes."
-                )
-        return encoded.reshape(-1, 1)
+        return encode(y, classes, weights)
 
     def _shape_of_model(self, y, classes):
         several = len(classes) > 2
@@ -378,46 +353,3 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             return (len(numbers) / (k * np.maximum(counts, 1)))[numbers]
         so_far = state.class_counts + np.cumsum(np.eye(k)[numbers], axis=0)
         return so_far.sum(axis=1) / (k * so_far[np.arange(len(numbers)), numbers])
-
-
-def _two_numbers(y):
-    """The labels of a y of two whole numbers, sorted; None where it is something else, which takes longer to find out."""
-    if y.dtype.kind not in "iubf":
-        return None
-    two = np.array([y.min(), y.max()], dtype=y.dtype)
-    if two[0] == two[1]:
-        return None
-    if y.dtype.kind == "f" and ((two % 1).any() or np.abs(two).max() > EXACT):
-        return None
-    return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
-
-
-def _place(label, labels):
-    """Where a label stands among a few; None where it is not one of them."""
-    return labels.index(label) if label in labels else None
-
-
-def _same_labels(classes, known):
-    """Whether these are the labels that a model knows, in any order; at a glance where they are the same list."""
-    if isinstance(classes, np.ndarray | list) and len(classes) == len(known):
-        given = classes.tolist() if isinstance(classes, np.ndarray) else classes
-        if len(known) <= FEW and _equal(given, known.tolist()):
-            return True
-    return np.array_equal(unique_labels(classes), known)
-
-
-def _equal(given, known):
-    """Whether two lists of labels are the same; what cannot be compared is not."""
-    try:
-        return bool(given == known)
-    except ValueError:  # arrays in the list
-        return False
-
-
-def _at_least_two(classes):
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has one class, {shown(classes[0])}, and a classifier needs at least two; pass rows of every class, or all labels as "
-            "classes to partial_fit."
-        )
-    return classes

@@ -46,6 +46,7 @@ class Recipe:
     lanes_are_classes: bool = False
     rows_of_coef: bool
     intercept: bool
+    framed: bool = False  # the first rows choose the coordinates of dense features
     sparse: bool  # rows are sparse; decides the memory layout only
     # steps
     update: str

@@ -86,7 +86,7 @@ def potential_value(H, potential, *, eta=None, p=2.0, t=1):
     return float(known[potential](h, eta, p))
 
 
-def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refresh_factor=1.0):
+def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, refresh_factor=1.0, **parameters):
     r"""Theorem 1: the bound on the regret of any mirror descent run.
 
     .. math::
@@ -116,16 +116,14 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
         The :math:`\varepsilon` of :math:`G_0 = \varepsilon I`.
     potential : {"adagrad", "pnorm", "ons"} or object
         As in :func:`potential_value`.
-    eta : float, default=None
-        The step size; needed by the named potentials.
-    p : float, default=2.0
-        The exponent of ``pnorm``.
     refresh_factor : float, default=1.0
         The factor :math:`\kappa`: a run that steps with an older :math:`H_\tau`, where
         :math:`H_t \preceq H_\tau \preceq \kappa H_t`, pays this factor on the first bracket.
         With the decomposition renewed before :math:`G_t` outgrows
         :math:`(1 + \delta) G_\tau` and :math:`\psi(\lambda) \propto \lambda^{-\alpha}`,
         :math:`\kappa = (1 + \delta)^\alpha`. H holds the older matrices then.
+    **parameters : float
+        ``eta`` and ``p`` of a named potential, as in :func:`potential_value`.
 
     Returns
     -------
@@ -159,8 +157,8 @@ def theorem_1(x, g, H, x_star, *, H0, epsilon, potential, eta=None, p=2.0, refre
     bracket = (
         epsilon * trace
         + _sum_of_squares(g, last)
-        + potential_value(H[-1], potential, eta=eta, p=p, t=len(g))
-        - potential_value(H0, potential, eta=eta, p=p)
+        + potential_value(H[-1], potential, t=len(g), **parameters)
+        - potential_value(H0, potential, **parameters)
         + _changes(H, potential)
     )
     # ‖a‖² − ‖b‖² as (a − b)·(a + b): one solve, and nothing cancels far from x*.

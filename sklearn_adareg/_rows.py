@@ -10,13 +10,14 @@ LARGEST_INDEX = np.iinfo(np.int32).max - 1
 WIDE = 4  # lanes from which on skipping the zeros of a dense row is worth the search for them
 
 
-def make_rows(X, recipe):
+def make_rows(X, recipe, frame=None):
     """Rows of X as the state's structure reads them.
 
     Where a structure's rounds are sparse, a penalty applies in the rounds in which a feature is not zero, and so does dual
     averaging in running units, or with a half-life, where each coordinate has its own step size; zeros are dropped then.
     Otherwise dual averaging with a potential that varies with time moves all coordinates in every round, and gets dense rows; so
     does a user's potential with a domain that moves the whole point, since it is evaluated at all coordinates at once.
+    ``frame``: the coordinates of dense rows (``_frame``).
     """
     structure = _registry.STRUCTURES[recipe.structure]
     potential = _registry.potential(recipe.potential)
@@ -27,7 +28,9 @@ def make_rows(X, recipe):
     as_dense = projects_all or moves_all
     if not sparse.issparse(X):
         wide = not as_dense and structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
-        return DenseRows(X, recipe.intercept, drop_zeros, drop_many=wide)
+        return DenseRows(
+            X, recipe.intercept, drop_zeros, drop_many=wide and frame is None, frame=frame
+        )
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import _recipe
+from . import _frame, _recipe
 from ._kernels import _records
 
 UNREADABLE = (
@@ -45,6 +45,9 @@ def _mismatch(state):
         what = _mismatch_of_block(block)
         if what is not None:
             return what
+    what = _frame.mismatch(state.frame, recipe.d)
+    if what is not None:
+        return what
     what = _records.mismatch(state.progress.sums, state.progress.points)
     if what is not None:
         return what

@@ -73,11 +73,15 @@ class State:
         The labels of a classifier.
     """
 
+    frame = None  # the coordinates that the blocks learn in; None: those of the rows
+    early = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
+
     def __init__(self, recipe, classes=None):
         self.recipe = recipe
         self.classes = classes
         self.class_counts = None if classes is None else np.zeros(len(classes))
-        self.blocks = [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
+        self.blocks = new_blocks(recipe)
+        self.early = () if recipe.framed else None
         self.progress = Progress()  # of the rows at first sight
         self.reported = (0.0, 0.0)  # losses and weights of what was last printed
         self.publication = None  # the fitted model as last shown
@@ -144,6 +148,11 @@ class State:
         """Copy the small arrays of a memory-mapped pickle, which are read-only."""
         if self.class_counts is not None:
             self.class_counts = np.array(self.class_counts, dtype=np.float64)
+
+
+def new_blocks(recipe):
+    """Blocks that have learnt nothing."""
+    return [Block(recipe, part[0], len(part)) for part in split_lanes(recipe)]
 
 
 def class_numbers(encoded, classes):

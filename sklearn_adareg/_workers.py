@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from joblib import effective_n_jobs
 
-from . import _margins, _recipe, _registry
+from . import _frame, _margins, _recipe, _registry
 from ._kernels import _rounds
 from ._kernels._records import Records, Transcript
 from ._kernels._structures import Structure
@@ -77,7 +77,10 @@ def published(state):
     weights = np.concatenate([method_of(block).published() for block in state.blocks])
     d = state.recipe.d
     intercepts = weights[:, d] if state.recipe.intercept else np.zeros(len(weights))
-    return np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
+    coef, intercepts = np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
+    return (
+        (coef, intercepts) if state.frame is None else _frame.to_raw(state.frame, coef, intercepts)
+    )
 
 
 def mean_loss(state, X, targets, weights):
@@ -112,7 +115,19 @@ def residual_units(state):
 
 def rows_of(state, X):
     """The rows of X as each block reads them."""
-    return [make_rows(X, block.recipe) for block in state.blocks]
+    return [make_rows(X, block.recipe, state.frame) for block in state.blocks]
+
+
+def replay(blocks, frame, X, targets, weights):
+    """Let new blocks learn rows that were played before, each row as if for the first time; the total loss, None if a round stops."""
+    order, loss = np.arange(len(X)), 0.0
+    for block in blocks:
+        rows = make_rows(X, block.recipe, frame)
+        tally = _play_block(block, rows, order, targets, weights, True, None, None)
+        if tally.status != _rounds.FINISHED:
+            return None
+        loss += tally.loss
+    return loss
 
 
 class Segments:

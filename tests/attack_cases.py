@@ -56,7 +56,7 @@ class Own(SpectralPotential):
 COMMON = {
     "potential": [*_registry.POTENTIALS, Own(), Own(True)],
     "structure": list(_registry.STRUCTURES),
-    "blocks": [1, 2, 3],
+    "blocks": [1, 2, 3, "auto"],
     "rank": [1, 2, 40],
     "p": [1.0, 0.5, 7.0],
     "eta": [0.1, 10.0, 1e-200, 1e200, "theory"],
@@ -170,7 +170,7 @@ def tidy(params):
         if isinstance(params.get("potential"), SpectralPotential):
             params.pop("potential")
     if structure is not None and structure.has_blocks:
-        params.setdefault("blocks", 4)  # "auto" depends on how many rows the first call has
+        params.setdefault("blocks", 4)
     else:
         params.pop("blocks", None)
     if structure is None or not structure.has_rank:
@@ -179,6 +179,9 @@ def tidy(params):
         params.pop("l1_ratio", None)
     if isinstance(params.get("potential"), SpectralPotential):
         params.pop("eta", None)
+    forgets = structure is not None and structure.forgets
+    if not forgets or "theory" in (params.get("eta"), params.get("epsilon")):
+        params.pop("half_life", None)
     return params
 
 

@@ -116,6 +116,12 @@ class Attack:
         end = len(y) if error is None else positive[learnt]
         if "theory" in (self.model.eta, self.model.epsilon):
             return  # the rows of its first call decide its step size, those that are not learnt too
+        if (
+            self.model.blocks == "auto"
+            and self.model.structure_ == "block"
+            and not hasattr(before, "t_")
+        ):
+            return  # and likewise which features are in a block
         if error is not None and hasattr(error, "args") and "row" in str(error):
             assert f"Stopped at row {end}:" in str(error)
         self.learn_in_parts(before, rows, (X[:end], y[:end], weight, rng), cuts)

@@ -15,6 +15,7 @@ cdef class Method:
     cdef FeatureScale scale               # None: features in raw units
     cdef Offsets offsets                  # None: margins start from 0
     cdef Loss loss
+    cdef bint direct                      # the loss at the margins, without units or curvatures, is all there is to suffer
     cdef bint in_units                    # any of them, or residuals, have to be committed
     cdef public bint first_sight          # the rows to come have not been seen before
     cdef readonly double[::1] margins, slopes     # of the last round; slopes with its weight

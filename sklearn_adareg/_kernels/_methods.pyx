@@ -67,6 +67,7 @@ cdef class Method:
         self.structure.logistic = loss.logistic
         wanted = self.structure.wants_curvatures(loss.steep)
         self.structure.bind_loss(&self.curvatures[0] if wanted else NULL, loss.steep)
+        self.direct = type(self) is Method and self.objective.plain and not wanted
 
     def published(self):
         """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""

@@ -1,12 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """What the stack of "auto" runs on: diagonal lanes with two potentials, and implicit steps.
 
-The slow lanes have ψ(λ) = η λ^(−1/3), the p-norm potential with p = 2, the fast ones ψ(λ) = η λ^(−2/3), p = 1/2; AdaGrad is between them. The
-first moves rare and frequent features alike, the second moves frequent ones less and less, and what suits a data set differs: the
-stack weighs them.
+The slow lanes have ψ(λ) = η λ^(−1/3), the p-norm potential with p = 2, the fast ones ψ(λ) = η λ^(−2/3), p = 1/2; AdaGrad is
+between them. The first moves rare and frequent features alike, the second moves frequent ones less and less, and what suits a
+data set differs: the stack weighs them.
 
-A step is implicit, with the slope at the margin m' where it leads: m' = m − q ℓ'(m'), q = Σ h_i z_i². For the log-loss this is solved; for other losses with a
-curvature it is solved to first order. A step then cannot overshoot, however long it is.
+A step is implicit, with the slope at the margin m' where it leads: m' = m − q ℓ'(m'), q = Σ h_i z_i². For the log-loss this is
+solved; for other losses with a curvature it is solved to first order. A step then cannot overshoot, however long it is.
 """
 from libc.math cimport exp, fabs, fmax, fmin
 
@@ -47,12 +47,12 @@ cdef inline double halley_step(double u, double a, double q, double* odds) noexc
 
 
 cdef void far_odds(double a, double q, double b, double r, double* odds) noexcept nogil:
-    """σ(−u) at the u = a + q σ(−u) from σ(−a), and the same of b and r: two at a time, so that neither waits for the other's exponential."""
+    """σ(−u) at the u = a + q σ(−u) from σ(−a), and the same of b and r: neither waits for the other's exponential."""
     cdef double u = first_guess(a, q, &odds[0])
     cdef double v = first_guess(b, r, &odds[1])
     cdef double step, other
-    cdef int k
-    for k in range(60):
+    cdef int _
+    for _ in range(60):
         step, other = halley_step(u, a, q, &odds[0]), halley_step(v, b, r, &odds[1])
         if not (fabs(step) > NEAR or fabs(other) > NEAR):
             break
@@ -87,7 +87,8 @@ cdef class PairedDiagonal(Diagonal):
         self.slopes = slopes
         if self.scale.grew:
             self.change_units(row)
-        paired_grow(row.z, self.entering(slopes), &self.fast[0], self.cells.Gb, self.cells.hb, &self.lengths[0], row.n, self.setting.L)
+        paired_grow(row.z, self.entering(slopes), &self.fast[0], self.cells.Gb, self.cells.hb, &self.lengths[0], row.n,
+                    self.setting.L)
         if not self.logistic:
             self.lane_slopes()
         self.shorten()

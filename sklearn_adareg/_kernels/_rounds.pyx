@@ -8,6 +8,7 @@ from libc.math cimport fmax, isfinite, sqrt
 from libc.string cimport memcpy
 
 from ._loops cimport ask_for
+from ._losses cimport Loss
 from ._methods cimport Method
 from ._records cimport Records, Transcript
 from ._rows cimport Row, Rows
@@ -42,7 +43,7 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
     cdef Py_ssize_t k, label
     method.structure.prepare(rows.widest)
     with nogil:
-        play(method, method.structure, rows, order, targets, weights, records, transcript, tally)
+        play(method, method.structure, method.loss, rows, order, targets, weights, records, transcript, tally)
         if class_counts is not None:
             for k in range(tally.rounds):
                 label = <Py_ssize_t> targets[order[k], 0]
@@ -51,7 +52,7 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
     return tally
 
 
-cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets,
+cdef void play(Method method, Structure structure, Loss loss, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets,
                const double[::1] weights, Records records, Transcript transcript, Tally tally) noexcept nogil:
     cdef Row[2] pair                 # the row of this round, and the next one, on its way while this one is learnt from
     cdef Row* row
@@ -61,9 +62,12 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
     cdef bint weighted = weights.shape[0] > 0
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]
+    cdef bint direct = method.direct
     cdef bint in_residuals = not method.objective.plain
     cdef double value, steepest, squared, reach, weight = 1.0
+    cdef double total_loss = 0.0, total_weight = 0.0
     cdef int status
+    k = 0
     if n > 0:
         rows.fetch(order[0], &pair[0])
     for k in range(n):
@@ -76,7 +80,7 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
             rows.fetch(order[k + 1], &pair[(k + 1) & 1])
         if row.stray:
             tally.status = STRAY_COLUMN
-            return
+            break
         structure.clock.begin_round()
 
         # (1) Output x_t; receive f_t.
@@ -87,7 +91,10 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
         if weighted:
             weight = weights[i]
         structure.round_weight = weight
-        value = method.suffer(&targets[i, 0], weight)
+        if direct:                                      # one call less in the chain of a short round
+            value = loss.evaluate(margins, &targets[i, 0], slopes, lanes)
+        else:
+            value = method.suffer(&targets[i, 0], weight)
         steepest = 0.0
         for l in range(lanes):
             if weighted:
@@ -100,7 +107,7 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
         tally.status = overflow(value, squared, reach)
         if tally.status != FINISHED:
             structure.abandon(row)
-            return
+            break
         if structure.fused and steepest != 0.0:
             structure.learn(row, slopes)                   # (2), (3) and (4) in one pass
         else:
@@ -115,7 +122,7 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
             if status != 0:
                 structure.abandon(row)
                 tally.status = reason(status)
-                return
+                break
 
         if method.in_units:
             method.commit(row)
@@ -125,9 +132,11 @@ cdef void play(Method method, Structure structure, Rows rows, const Py_ssize_t[:
         if transcript is not None:
             transcript.values[k] = value
             memcpy(&transcript.margins[k, 0], method.told, transcript.margins.shape[1] * sizeof(double))
-        tally.loss += weight * value
-        tally.weight += weight
-        tally.rounds += 1
+        total_loss += weight * value
+        total_weight += weight
+    else:
+        k = n
+    tally.loss, tally.weight, tally.rounds = total_loss, total_weight, k
 
 
 cdef inline int overflow(double value, double squared, double reach) noexcept nogil:

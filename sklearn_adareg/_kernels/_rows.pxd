@@ -22,6 +22,11 @@ cdef class Rows:
 
 cdef class DenseRows(Rows):
     cdef bint drop_many             # zeros are dropped from a row that has many of them
+    cdef bint framed                # features are centred, and less their shares of others
+    cdef const double[::1] centre, share
+    cdef const int[::1] start, partner
+    cdef double[::1] centred
+    cdef void enter_frame(self, double* z) noexcept nogil
     cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil
 
 

@@ -109,7 +109,7 @@ cdef class Rows:
 
 cdef class DenseRows(Rows):
 
-    def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint drop_many=False):
+    def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint drop_many=False, frame=None):
         self.owners = X
         self.n_rows, self.d = X.shape
         self.D = self.d + fit_intercept
@@ -120,6 +120,10 @@ cdef class DenseRows(Rows):
         self.drop_many = drop_many and not drop_zeros
         self.numbers = np.empty((2, max(self.D, 1) if drop_zeros or drop_many else 1), dtype=np.intc)
         self.data = address_2d[float](X) if self.single else address_2d[double](X)
+        self.framed = frame is not None
+        if self.framed:
+            self.centre, self.start, self.partner, self.share = frame
+            self.centred = np.empty(self.d)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         self.turn = not self.turn
@@ -134,9 +138,29 @@ cdef class DenseRows(Rows):
                 row.norm2 = take(<const float*> self.data + i * self.d, row.z, self.d)
             else:
                 row.norm2 = take(<const double*> self.data + i * self.d, row.z, self.d)
+        if self.framed:
+            self.enter_frame(row.z)
+            row.norm2 = dot(row.z, row.z, self.d)
         if self.D > self.d:
             append_intercept(row, &self.numbers[self.turn, 0], self.d)
         row.room = self.values.shape[1] if row.index == NULL else row.n
+
+    cdef void enter_frame(self, double* z) noexcept nogil:
+        """z ← (I − S)(z − c), S the shares of other features."""
+        cdef Py_ssize_t j, k
+        cdef double total
+        cdef double* centred = &self.centred[0]
+        for j in range(self.d):
+            z[j] -= self.centre[j]
+        if self.share.shape[0] == 0:
+            return
+        for j in range(self.d):
+            centred[j] = z[j]
+        for j in range(self.d):
+            total = 0.0
+            for k in range(self.start[j], self.start[j + 1]):
+                total += self.share[k] * centred[self.partner[k]]
+            z[j] -= total
 
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
         cdef Py_ssize_t bytes = self.d * (sizeof(float) if self.single else sizeof(double))

@@ -11,8 +11,8 @@ lines (``_combined_penalty``). A combination of linear models is a linear model:
 Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes, whose
 loops it shares: the numbers of the step sizes lie side by side.
 
-A value beyond GROWTH times the largest that its feature has had counts as that: one monstrous value moves the unit of its feature by this
-factor and not more, and where the unit itself has changed a few dozen rows follow it.
+A value beyond GROWTH times the largest that its feature has had counts as that: one monstrous value moves the unit of its feature
+by this factor and not more, and where the unit itself has changed a few dozen rows follow it.
 """
 from libc.math cimport fmax
 from libc.string cimport memcpy

@@ -1,0 +1,86 @@
+"""The first rows of a model that chooses its coordinates: they are kept, and learnt anew when better coordinates are known.
+
+After STAGES rows the frame (``_frame``) is found from the rows so far, and the model is learnt anew from them in it; after the last
+stage they are dropped. It then is the model that would have been learnt in that frame from the beginning. Between centring alone and
+whitening the sum of the losses decides, each row predicted before it is learnt from.
+"""
+
+import numpy as np
+
+from . import _frame, _workers
+from ._state import new_blocks
+
+STAGES = (32, 256, 1024)
+WHITEN_FROM = 256  # rows
+MOST_NUMBERS = 2**22  # that are kept
+MOST_PRODUCTS = 2**29  # rows × features², for correlations
+
+
+def stages(recipe):
+    """After how many rows the coordinates are chosen."""
+    return tuple(stage for stage in STAGES if stage * recipe.d <= MOST_NUMBERS)
+
+
+def rounds_to_next(state):
+    """How many rounds may be played before coordinates are chosen again."""
+    if state.early is None:
+        return np.inf
+    ahead = [stage for stage in stages(state.recipe) if stage > state.rounds]
+    return ahead[0] - state.rounds if ahead else np.inf
+
+
+def note(state, X, part, targets, weights):
+    """Keep the rows that are about to be played."""
+    kept, rounds = [], 0
+    for rows in state.early:  # without those that stopped a round
+        if rounds < state.rounds:
+            kept.append(tuple(a[: state.rounds - rounds] for a in rows))
+            rounds += len(kept[-1][0])
+    own = weights[part] if len(weights) else np.ones(len(part))
+    if rounds != state.rounds or rounds_to_next(state) == np.inf:  # others were played since
+        state.early = None
+    else:
+        state.early = (*kept, (np.array(X[part]), targets[part], own))
+
+
+def renew(state):
+    """Choose coordinates if it is time to, and learn the rows so far anew in them."""
+    if state.early is None or state.rounds not in stages(state.recipe):
+        return False
+    rows, targets, weights = (np.concatenate(parts) for parts in zip(*state.early, strict=True))
+    last = state.rounds == stages(state.recipe)[-1]
+    frames = _candidates(state.recipe, rows.astype(np.float64))
+    learnt = [
+        outcome for frame in frames if (outcome := _learn(state, frame, rows, targets, weights))
+    ]
+    early = None if last or not frames else state.early
+    if not learnt:  # nothing to centre, or rows that are too large in it
+        state.early = early
+        return False
+    _, blocks, frame = min(learnt, key=lambda outcome: outcome[0])
+    vars(state).update(blocks=blocks, frame=frame, early=early, publication=None)
+    return True
+
+
+def _candidates(recipe, rows):
+    """The frames to choose from; none where most features are thin."""
+    n, d = rows.shape
+    found = _frame.describe(rows, recipe.intercept)
+    if found is None:
+        return []
+    centre, spread = found
+    if 2 * np.count_nonzero(spread) < d:
+        return []
+    frames = [_frame.centring(centre)]
+    enough = min(n, MOST_PRODUCTS // d**2)
+    if enough >= WHITEN_FROM:
+        whitened = _frame.whitening(rows[:enough], centre, spread)
+        frames += [] if whitened is None else [whitened]
+    return frames
+
+
+def _learn(state, frame, rows, targets, weights):
+    """The loss of learning these rows in a frame, the blocks that have learnt them, and the frame; None if a round stops."""
+    blocks = new_blocks(state.recipe)
+    loss = _workers.replay(blocks, frame, rows, targets, weights)
+    return None if loss is None else (loss, blocks, frame)

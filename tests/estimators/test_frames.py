@@ -1,0 +1,142 @@
+"""Beyond 100 dense features the first rows choose centres and take out correlations."""
+
+import pickle
+
+import numpy as np
+import pytest
+from reference_auto import stacked
+from scipy import sparse
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _auto, _early, _frame
+
+STAGES = (8, 16, 48)
+
+
+def contrasts(n, d, rho=0.99, offset=0.0, seed=0):
+    """Pairs of correlated features of which the difference matters."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=(n, d // 2))
+    b = rho * a + np.sqrt(1 - rho**2) * rng.normal(size=a.shape)
+    score = 3 * (a - b) / np.sqrt(2 - 2 * rho) @ rng.normal(size=d // 2) / np.sqrt(d // 2)
+    X = np.empty((n, 2 * (d // 2)))
+    X[:, ::2], X[:, 1::2] = a, b
+    return X + offset, np.where(score + rng.logistic(size=n) > 0, 1, -1)
+
+
+def in_frame(frame, X):
+    """The same rows in other coordinates, feature by feature."""
+    centre, start, partner, share = frame
+    Z = X - centre
+    out = Z.copy()
+    for i in range(X.shape[1]):
+        for k in range(start[i], start[i + 1]):
+            out[:, i] -= share[k] * Z[:, partner[k]]
+    return out
+
+
+@pytest.mark.parametrize("whiten_from", [10, 1000])
+def test_the_model_is_the_stack_in_its_last_frame(whiten_from, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    monkeypatch.setattr(_early, "STAGES", STAGES)
+    monkeypatch.setattr(_early, "WHITEN_FROM", whiten_from)
+    X, y = contrasts(80, 6, offset=5.0)
+    model = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1])
+    frame = model._state.frame
+    assert (len(frame[3]) > 0) == (whiten_from == 10)
+    [expected], _ = stacked(in_frame(frame, X), y, potential="auto")
+    margins = in_frame(frame, X) @ expected[:-1] + expected[-1]
+    np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1, 7, 40])
+def test_chunks_do_not_matter(size, monkeypatch):
+    monkeypatch.setattr(_early, "STAGES", STAGES)
+    X, y = contrasts(100, 102, offset=3.0)
+    weights = np.random.default_rng(0).integers(0, 3, size=100).astype(float)
+    whole = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1], sample_weight=weights)
+    parts = AdaRegClassifier()
+    for at in range(0, 100, size):
+        rows = slice(at, at + size)
+        parts.partial_fit(X[rows], y[rows], classes=[-1, 1], sample_weight=weights[rows])
+        parts = pickle.loads(pickle.dumps(parts))
+    np.testing.assert_array_equal(whole.coef_, parts.coef_)
+    assert whole.progressive_loss_ == parts.progressive_loss_
+    assert whole.t_ == parts.t_ == np.count_nonzero(weights)
+
+
+def test_offsets_do_not_matter():
+    X, y = contrasts(600, 120, rho=0.0)
+    margins = [
+        AdaRegClassifier(max_iter=1, shuffle=False).fit(X + offset, y).decision_function(X + offset)
+        for offset in (3.0, 300.0)
+    ]
+    np.testing.assert_allclose(*margins, rtol=1e-6, atol=1e-6)
+
+
+def test_correlated_contrasts_are_learnt():
+    X, y = contrasts(6000, 200)
+    model = AdaRegClassifier(max_iter=1, shuffle=False).fit(X[:5000], y[:5000])
+    diagonal = AdaRegClassifier("adagrad", "diag", max_iter=1, shuffle=False).fit(
+        X[:5000], y[:5000]
+    )
+    assert model.score(X[5000:], y[5000:]) > diagonal.score(X[5000:], y[5000:]) + 0.02
+
+
+def test_a_year_among_noise():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 101))
+    X[:, 0] = rng.integers(1990, 2024, size=3000)
+    y = X[:, 0] + 0.3 * rng.normal(size=3000)
+    model = AdaRegRegressor(max_iter=1, shuffle=False).fit(X[:2000], y[:2000])
+    assert model.score(X[2000:], y[2000:]) > 0.99
+
+
+def test_rows_that_are_mostly_zeros_are_learnt_as_sparse_ones():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 150)) * (rng.random((400, 150)) < 0.1)
+    y = np.where(X[:, 0] - X[:, 1] + 0.1 * rng.normal(size=400) > 0, 1, -1)
+    dense = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1])
+    thin = AdaRegClassifier().partial_fit(sparse.csr_array(X), y, classes=[-1, 1])
+    np.testing.assert_allclose(dense.coef_, thin.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_a_row_that_stops_a_round_is_not_kept():
+    X, y = contrasts(60, 102)
+    model = AdaRegClassifier().partial_fit(X[:10], y[:10], classes=[-1, 1])
+    bad = X[10:20].copy()
+    bad[5, 3] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(bad, y[10:20])
+    rows = np.r_[0 : model.t_, 20:60]
+    model.partial_fit(X[20:], y[20:])
+    clean = AdaRegClassifier().partial_fit(X[rows], y[rows], classes=[-1, 1])
+    np.testing.assert_array_equal(model.coef_, clean.coef_)
+
+
+def test_one_monstrous_row_is_outlived():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 120))
+    y = X @ rng.normal(size=120)
+    X[1500] *= 1e6
+    model = AdaRegRegressor().partial_fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > 0.9
+
+
+@pytest.mark.parametrize("field", range(4))
+def test_a_damaged_frame_is_refused(field):
+    X, _ = contrasts(300, 102)
+    frame = _frame.whitening(X, *_frame.describe(X, True))
+    assert _frame.mismatch(frame, 102) is None
+    broken = list(frame)
+    broken[field] = broken[field][:-1] if field != 2 else broken[field] + 102
+    assert _frame.mismatch(tuple(broken), 102) is not None
+
+
+def test_frames_are_undone():
+    X, _ = contrasts(300, 20, offset=4.0)
+    frame = _frame.whitening(X, *_frame.describe(X, True))
+    weights, intercept = np.random.default_rng(1).normal(size=(2, 20)), np.array([1.0, -2.0])
+    coef, constant = _frame.to_raw(frame, weights, intercept)
+    np.testing.assert_allclose(
+        X @ coef.T + constant, in_frame(frame, X) @ weights.T + intercept, atol=1e-9
+    )
