@@ -6,6 +6,7 @@ step size that does well over many data sets.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,20 @@ MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
 PASSES_OF_COMMITTEE = 2  # of which the first takes twice the time
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
-COMMITTEE = {**NEWTON, "epsilon": (0.5, 8.0)}  # the larger one for few rows, which overfit
+
+
+class Member(NamedTuple):
+    """A Newton learner of a committee."""
+
+    kept: float  # λ: what a round leaves of the rows before it
+    epsilon: float
+    whole: bool  # keeps the matrix; otherwise its diagonal, which is enough where memory is short
+
+
+# The larger prior is for few rows, which overfit. A softmax has too many weights for two matrices: there it is a diagonal.
+STEADY = (Member(1.0, 0.5, True), Member(1.0, 8.0, True))
+STEADY_JOINT = (Member(1.0, 0.5, True), Member(1.0, 2.0, False))
+FORGETTING = (Member(0.998, 0.25, True), Member(0.97, 0.5, False), Member(0.9, 0.5, False))
 NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 
@@ -67,15 +81,16 @@ def resolve_half_life(half_life):
     return None if half_life is None or half_life == "auto" else float(half_life)
 
 
-def choose_method(params, potential, structure, joint):
+def choose_method(params, potential, structure):
     """The method by which "auto" learns the step size where the pieces have one, else "algorithm1".
 
-    Newton steps with two priors make a committee, unless epsilon is given or the lanes learn jointly, where it gains nothing.
+    Newton steps of several members make a committee, unless epsilon is given or an L1 penalty asks for zeros.
     """
     if _rules.learns_steps(params):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
-            return "newton" if joint or params["epsilon"] != "auto" else "committee"
+            one = params["epsilon"] != "auto" or _rules.has_l1(params)  # zeros are of one quadratic
+            return "newton" if one else "committee"
         plain = params["domain"] is None and not params["alpha"]
         if structure.newton_stack and potential.newton and plain:
             return "newton_stack"
@@ -84,7 +99,20 @@ def choose_method(params, potential, structure, joint):
     return "algorithm1"
 
 
-def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
+def choose_members(params, method, joint, in_order):
+    """The members of a committee, those with matrices first; none for another method.
+
+    Members forget where rows come in order, unless ``half_life`` or ``average`` says how much.
+    """
+    if method != "committee":
+        return ()
+    members = STEADY_JOINT if joint else STEADY
+    if in_order and params["half_life"] == "auto" and params["average"] == "auto":
+        members += FORGETTING
+    return tuple(sorted(members, key=lambda member: not member.whole))
+
+
+def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, in_order=True):
     """The resolved parameters that a state is built from.
 
     Parameters
@@ -101,15 +129,16 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         Whether rows are sparse; decides the memory layout only.
     feature_names : ndarray or None
         The names of the features, by which blocks may name them.
+    in_order : bool
+        Whether rows come in their own order, so that the last ones may tell most about the next.
     """
     d = X.shape[1]
     _rules.check_width(d)
     potential, structure = resolve_names(params, d)
     _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
-    method = choose_method(
-        params, entry, _registry.STRUCTURES[structure], shape.joint and shape.lanes > 1
-    )
+    method = choose_method(params, entry, _registry.STRUCTURES[structure])
+    members = choose_members(params, method, shape.joint and shape.lanes > 1, in_order)
     potential_parameters = {name: params[name] for name in entry.parameters}
     pair = _registry.STRUCTURES[structure].auto_pair
     auto = params["potential"] == params["structure"] == "auto"
@@ -151,7 +180,9 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
         zeros=method != "algorithm1" and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
         **{name: params[name] for name in ("domain", "radius", "update", "alpha", "l1_ratio")},
-        **_steps(params, entry, structure, method),
+        kept=tuple(member.kept for member in members) if params["half_life"] == "auto" else (),
+        diagonal_members=sum(not member.whole for member in members),
+        **_steps(params, entry, structure, method, members),
     )
     if "theory" in (params["eta"], params["epsilon"]):
         recipe = replace(recipe, **_theory.theory_steps(recipe, params, X, theory_bounds))
@@ -160,13 +191,13 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None):
     return recipe
 
 
-def _steps(params, potential, structure, method):
+def _steps(params, potential, structure, method, members):
     """Eta, epsilon and average, with "auto" resolved."""
     eta, epsilon = potential.auto_steps(structure)
     auto = {
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "newton": NEWTON,
-        "committee": COMMITTEE,
+        "committee": {**NEWTON, "epsilon": tuple(member.epsilon for member in members)},
         "newton_stack": NEWTON_STACK,
         "stack": {**STACK, "eta": tuple(potential.rates)},
     }[method]

@@ -117,7 +117,8 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             classes = earlier.classes if earlier else self._find_classes(y, weights)
             targets = self._encode(y, classes, weights)
             if earlier is None:
-                state = self._new_state(X, y, targets, weights, classes)
+                in_order = not self.shuffle
+                state = self._new_state(X, y, targets, weights, classes, in_order)
             else:
                 state = earlier.copy()
                 self._check_lasting()
@@ -229,7 +230,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         )
         return X, self._tidy(y), check_weights(sample_weight, X)
 
-    def _new_state(self, X, y, targets, weights, classes):
+    def _new_state(self, X, y, targets, weights, classes, in_order=True):
         recipe = _auto.make_recipe(
             self.get_params(deep=False),
             X,
@@ -237,6 +238,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
             partial(theory_bounds, targets, weights),
             sparse.issparse(X),
             getattr(self, "feature_names_in_", None),
+            in_order,
         )
         return State(recipe, classes)
 

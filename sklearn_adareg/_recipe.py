@@ -52,6 +52,8 @@ class Recipe:
     update: str
     eta: object  # a number, or a tuple of them in a stack
     epsilon: object  # a number, or a tuple of them in a committee
+    kept: tuple = ()  # λ of each member of a committee; empty: that of half_life
+    diagonal_members: int = 0  # the last ones of a committee, which keep the diagonal of G alone
     average: object
     half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float

@@ -272,7 +272,7 @@ def check_memory(recipe):
     memory = _registry.STRUCTURES[recipe.structure].memory
     if memory is None:
         return
-    lanes = recipe.lanes * recipe.rates
+    lanes = recipe.lanes * (recipe.rates - recipe.diagonal_members)
     sketched = (
         {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
     )

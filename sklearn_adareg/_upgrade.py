@@ -3,10 +3,9 @@
 import numpy as np
 
 from . import _registry
+from ._kernels._columns import Columns
 
 OF_0_1 = ("newton", "rates", "p", "regression", "lighter")  # names that had other meanings
-COLUMNS = 6  # numbers per feature that Newton steps kept
-RECORD = 8  # and keep now
 
 
 def upgrade_recipe(kept):
@@ -43,10 +42,34 @@ def upgrade_arrays(arrays, lanes, rates):
             arrays["stack_residuals"] = arrays["residuals"][all_lanes:].copy()
         arrays["residuals"] = arrays["residuals"][:all_lanes].copy()
     if "columns" in arrays:
-        columns = arrays["columns"].T
-        arrays["columns"] = np.zeros((len(columns), RECORD))
-        arrays["columns"][:, :COLUMNS] = columns
-        arrays["columns"][:, COLUMNS] = columns[:, 0] > 0  # values were not scaled: factor 1
-        entered = columns[:, COLUMNS - 1] > 0  # those that have a ridge, in any order
-        arrays["columns"][entered, COLUMNS + 1] = np.arange(1, 1 + np.count_nonzero(entered))
+        arrays.update(_upgrade_columns(arrays["columns"], arrays["P"].shape))
     return arrays
+
+
+def _upgrade_columns(old, shape_of_P):
+    """The statistics of the features, one row each, and what Newton lanes keep beside them.
+
+    The range of a column is made up from its centre, which was its value nearest to 0, and the largest distance from it.
+    """
+    seen, center, first, second, biggest, ridge = old
+    names = Columns.names()
+    columns = np.zeros((len(seen), len(names)))
+    entered = np.zeros(len(seen))
+    entered[ridge > 0] = np.arange(1, 1 + np.count_nonzero(ridge > 0))  # in any order
+    known = {
+        "seen": seen,
+        "center": center,
+        "first": first,
+        "second": second,
+        "low": np.where(center > 0, center, center - biggest),
+        "high": np.where(center < 0, center, center + biggest),
+        "total": np.sqrt(np.maximum(second, 0.0) * seen),
+        "varied": seen,
+        "ridge": ridge,
+        "factor": seen > 0,  # values were not scaled
+        "entered": entered,
+    }
+    for name, values in known.items():
+        columns[:, names.index(name)] = values
+    lanes, D, _ = shape_of_P
+    return {"columns": columns, "diagonal": np.zeros((0, D)), "inflation": np.ones(lanes)}

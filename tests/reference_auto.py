@@ -81,20 +81,25 @@ class Residuals:
                 return value, slope, curvature
             slope = slope if abs(slope) > 1e-12 * y else 0.0  # what exp(log y) − y is by rounding
             self.curvatures = self.lam * self.curvatures + omega * curvature
-            self.squares = self.lam * self.squares + omega * slope**2
+            self.squares = self.lam * self.squares + omega * self.counted(slope)
             self.weight = self.lam * self.weight + omega
             mean = self.curvatures / self.weight or 1.0
             self.unit = np.sqrt(self.squares / self.weight) or 1.0
             self.rho = self.unit / mean if self.squares else 1.0
             return value, slope / self.unit, curvature / mean
         r = margin + self.offset - y
-        self.squares = self.lam * self.squares + omega * r**2
+        self.squares = self.lam * self.squares + omega * self.counted(r)
         self.weight = self.lam * self.weight + omega
         self.rho = np.sqrt(self.squares / self.weight) or 1.0
         self.unit = self.rho if self.degree == 2 else 1.0
         value, slope = LOSSES[self.loss](r / self.rho, 0.0, PARAMETERS)
         curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r / self.rho, 0.0)
         return value * self.rho**self.degree, slope, curvature
+
+    def counted(self, residual):
+        """Its square; beyond a hundred root mean squares it counts as a hundred."""
+        known = self.squares / self.weight if self.squares else np.inf
+        return min(residual**2, 100**2 * known)
 
     @property
     def gradient_unit(self):

@@ -4,20 +4,36 @@ Values of a column are kept, so that centre and ridge are worked out from their 
 """
 
 import numpy as np
-from reference import LOSSES, project
-from reference_auto import DEGREES, PARAMETERS, STEEP, Residuals, softmax_of
+from reference import project
+from reference_auto import DEGREES, STEEP, Residuals, softmax_of
+from reference_committee import Committee
+
+RIDGE_OF_INTERCEPT = 0.1
 
 
 class NewtonLane:
-    """One weight vector on centred rows, in raw units; P is the inverse of G."""
+    """One weight vector on centred rows, in raw units; P is the inverse of G, or of its diagonal."""
 
-    def __init__(self, D, d, ridge_of_intercept):
+    def __init__(self, D, d, kept, epsilon, whole):
         self.x, self.mean = np.zeros(D), np.zeros(D)
         self.P = np.zeros((D, D))
-        self.P[d:, d:] = 1 / ridge_of_intercept
-        self.subgradient = np.zeros(
-            D
-        )  # of ‖x‖₁, a mean over the rounds, the last ones counting most
+        self.P[d:, d:] = 1 / RIDGE_OF_INTERCEPT
+        self.d, self.kept, self.epsilon, self.whole = d, kept, epsilon, whole
+        self.subgradient = np.zeros(D)  # of ‖x‖₁, a mean over the rounds, the last counting most
+
+    def move_centre(self, i, by):
+        """z_i is now measured from c_i + by; the intercept makes up for it."""
+        T = np.eye(len(self.x))
+        T[-1, i] = by
+        self.x, self.mean = T @ self.x, T @ self.mean
+        if self.whole:
+            self.P = T @ self.P @ T.T
+
+    def raise_ridge(self, i, by):
+        """A pseudo-row e_i of weight ``by`` and target 0."""
+        column = self.P[i] / (1 + by * self.P[i, i])
+        self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
+        self.P = self.P - by * np.outer(column, self.P[i])
 
     @property
     def G(self):
@@ -26,19 +42,6 @@ class NewtonLane:
         G = np.zeros_like(self.P)
         G[seen] = np.linalg.inv(self.P[seen])
         return G
-
-    def move_centre(self, i, by):
-        """z_i is now measured from c_i + by; the intercept makes up for it."""
-        T = np.eye(len(self.x))
-        T[-1, i] = by
-        self.P = T @ self.P @ T.T
-        self.x, self.mean = T @ self.x, T @ self.mean
-
-    def raise_ridge(self, i, by):
-        """A pseudo-row e_i of weight ``by`` and target 0."""
-        column = self.P[i] / (1 + by * self.P[i, i])
-        self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
-        self.P = self.P - by * np.outer(column, self.P[i])
 
     def shrink(self, i, by, eta):
         """An L2 penalty along e_i, which enters P and steps as a row with this curvature does."""
@@ -59,59 +62,103 @@ class NewtonLane:
         entering = w
         if not steep and curvature > 0:
             entering = (min(square, 1000 * curvature) + curvature) / 2
-        entering *= omega
-        self.P = self.P - entering / (1 + entering * q) * np.outer(u, u)
+        self.enter(z, entering * omega)
         return -eta * omega * slope / (1 + omega * (w + eta * curvature) * q) * u
+
+    def enter(self, z, w):
+        """G takes w z zᵀ."""
+        if self.whole:
+            u = self.P @ z
+            self.P = self.P - w / (1 + w * (z @ u)) * np.outer(u, u)
+        else:
+            p = np.diag(self.P)
+            self.P = np.diag(p / (1 + w * z**2 * p))
+
+    def forget(self, t, entered, ridges):
+        """G ← λG + (1 − λ)G_0; of a matrix the prior comes back in turns."""
+        priors = [(i, self.epsilon * ridges[i]) for i in entered]
+        priors += [(i, RIDGE_OF_INTERCEPT) for i in range(self.d, len(self.x))]
+        many, lost = len(priors), 1 - self.kept
+        self.P = self.P / self.kept
+        turns = int(np.ceil(many * lost)) if self.whole else many
+        for j in range(turns):
+            i, prior = priors[(t * turns + j) % many]
+            by = lost * many / turns * prior
+            column = self.P[i].copy()
+            self.P = self.P - by / (1 + by * column[i]) * np.outer(column, column)
 
 
 class Columns:
     """What a feature is measured from and what its ridge is, from the rows in which it is not 0."""
 
     def __init__(self, d, centring):
+        self.centring, self.t = centring, 0
         self.centre, self.ridge = np.zeros(d), np.zeros(d)
-        self.never_zero = np.full(d, centring)
-        self.values = [[] for _ in range(d)]
-        self.biggest = np.zeros(d)
+        self.values, self.distances = [[] for _ in range(d)], [[] for _ in range(d)]
+        self.limit = np.zeros(d)
         self.entered = []  # features that have a ridge, in the order in which they got it
 
-    def take(self, z, lanes, epsilons):
-        for i, value in enumerate(z):
-            if value == 0:
-                self.never_zero[i] = False
-            else:
-                self.values[i].append(value)
-            centre = self.nearest_to_zero(i)
-            if centre != self.centre[i]:
-                for lane in lanes:
-                    lane.move_centre(i, centre - self.centre[i])
-                self.centre[i] = centre
-        for i, value in enumerate(z):
-            if value not in (0, self.centre[i]):
-                self.renew_ridge(i, value, lanes, epsilons)
-        return np.where(z != 0, z - self.centre, 0.0)
+    def centred(self, z, lanes):
+        """The row from its centres, which move first to where the rows before it say."""
+        for i in range(len(z)):
+            if self.centring and (z[i] != 0 or self.centre[i] != 0):
+                by = z[i] if self.t == 0 else self.mean_shift(i)
+                self.centre[i] += by
+                if by and self.ridge[i] > 0:
+                    for lane in lanes:
+                        lane.move_centre(i, by)
+        self.t += 1
+        return z - self.centre
 
-    def nearest_to_zero(self, i):
-        values = self.values[i]
-        if not self.never_zero[i] or min(values) < 0 < max(values):
-            self.never_zero[i] = False
-            return 0.0
-        return min(values, key=abs)
+    def mean_shift(self, i):
+        zeros = self.t - len(self.values[i])
+        if 2 * len(self.values[i]) <= self.t:
+            return -self.centre[i]
+        away = np.concatenate([self.values[i], np.zeros(zeros)]) - self.centre[i]
+        return away.mean() if 11 * away.sum() ** 2 > self.t * (away**2).sum() else 0.0
 
-    def renew_ridge(self, i, value, lanes, epsilons):
+    def measure(self, z, zc, lanes):
+        """Take the row in; its centred form as it is learnt from."""
+        far = 1.0
+        for i in np.flatnonzero(z):
+            varied = [abs(v) for v in self.distances[i] if v != 0]
+            if varied:
+                self.limit[i] = max(1000 * np.mean(varied), 63 / 64 * self.limit[i])
+                if abs(zc[i]) > self.limit[i]:
+                    far = max(far, abs(zc[i]) / self.limit[i])
+                    self.limit[i] = min(16 * self.limit[i], abs(zc[i]))
+        for i in np.flatnonzero(z):
+            self.distances[i].append(zc[i] / far)
+            self.values[i].append(self.centre[i] + zc[i] / far)
+        for i in [*np.flatnonzero(z), *np.flatnonzero((z == 0) & (self.centre != 0))]:
+            self.renew_ridge(i, lanes)
+        return zc / far
+
+    def renew_ridge(self, i, lanes):
         """ε times root mean square times largest, renewed when that has grown by 1.2²."""
-        values = np.array(self.values[i]) - self.centre[i]
-        self.biggest[i] = max(self.biggest[i], abs(value - self.centre[i]))
-        square = np.sqrt(np.mean(values**2)) * self.biggest[i]
+        values, base = np.array(self.values[i]), 0.0
+        if 2 * len(values) > self.t:
+            base = max(values.min(), 0.0) + min(values.max(), 0.0)
+            values = np.concatenate([values, np.zeros(self.t - len(values))])
+        square = np.sqrt(np.mean((values - base) ** 2)) * np.abs(values - base).max()
         if square <= 1.2**2 * self.ridge[i]:
             return
         if self.ridge[i] == 0:
             self.entered.append(i)
-        for lane, epsilon in zip(lanes, epsilons, strict=True):
+        for lane in lanes:
             if self.ridge[i] == 0:
-                lane.P[i, i] = 1 / (epsilon * square)
+                lane.P[i, i] = 1 / (lane.epsilon * square)
             else:
-                lane.raise_ridge(i, epsilon * (square - self.ridge[i]))
+                lane.raise_ridge(i, lane.epsilon * (square - self.ridge[i]))
         self.ridge[i] = square
+
+
+def confined(c, domain, radius):
+    """A combination that a regression led out of the domain: balls scale it, intervals clip it."""
+    if domain in ("l1", "l2"):
+        return c / max(np.linalg.norm(c, 1 if domain == "l1" else 2) / radius, 1.0)
+    low = {"box": -(radius or 0), "nonnegative": 0.0}.get(domain, -np.inf)
+    return np.clip(c, low, radius if domain == "box" else np.inf)
 
 
 def lasso(G, s, p, w):
@@ -128,49 +175,13 @@ def lasso(G, s, p, w):
     return x
 
 
-def share_of(losses):
-    p = np.exp(min(losses) - np.array(losses))
-    return p / p.sum()
-
-
-class Judge:
-    """A member's loss at the margin that it would publish; a regression loss in units of its mean.
-
-    Under a log link it is the loss above that of the best margin. No row counts more than 10.
-    """
-
-    def __init__(self, loss, members):
-        self.loss, self.losses = loss, [0.0] * members
-        self.total = self.weight = 0.0
-
-    def loss_at(self, margin, y, residuals):
-        if self.loss == "poisson":
-            m = residuals.offset + np.clip(margin, -15, 15) if residuals.shifted else margin
-            least = y - y * np.log(y) if y > 0 else 0.0
-            return max(0.0, LOSSES[self.loss](m, y, PARAMETERS)[0] - least)
-        if not residuals.degree:
-            return LOSSES[self.loss](margin, y, PARAMETERS)[0]
-        r = (margin + residuals.offset - y) / residuals.rho
-        return LOSSES[self.loss](r, 0.0, PARAMETERS)[0] * residuals.rho**residuals.degree
-
-    def add(self, margins, combined, y, omega, residuals):
-        unit = 1.0
-        self.weight += omega
-        if residuals.degree or self.loss == "poisson":
-            self.total += omega * self.loss_at(combined, y, residuals)
-            unit = self.total / self.weight
-        for r, margin in enumerate(margins):
-            if unit > 0:
-                self.losses[r] += omega * min(10.0, self.loss_at(margin, y, residuals) / unit)
-
-
 def newton(
     Z,
     y,
     *,
     loss="log_loss",
     eta=2.0,
-    epsilon=0.5,
+    members=((1.0, 0.5, True),),
     average=10.0,
     fit_intercept=True,
     sample_weight=None,
@@ -183,74 +194,85 @@ def newton(
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
-    Several ``epsilon`` make a committee, and the loss is that of what it would publish. The penalty
-    is that of one coordinate a round, as many times as there are: L2 a pseudo-row along it, L1 a
-    prox in the norm of P⁻¹. What a step leads to is projected in that norm. ``zeros`` restores those
-    of the L1 penalty where the average is published.
+    Members are (λ, ε, whether they keep the matrix). Several make a committee, and the loss is that of
+    what it would publish. The L2 penalty is a pseudo-row along one coordinate a round, of as many times
+    its weight as there are; what a step leads to is projected in the norm of P⁻¹.
     """
     Z = np.asarray(Z, dtype=float)
     d = Z.shape[1]
     D, K = d + fit_intercept, n_classes or 1
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     gamma = 0.0 if isinstance(average, bool) else average
-    epsilons = np.repeat(np.atleast_1d(epsilon), K)
-    committee = len(epsilons) > K
-    lanes = [NewtonLane(D, d, ridge_of_intercept=0.1) for _ in epsilons]
+    lanes = [NewtonLane(D, d, *member) for member in members for _ in range(K)]
     shifted = loss in (*DEGREES, "poisson") and fit_intercept
     residuals = [Residuals(loss, shifted) for _ in lanes]
-    own, judge = Residuals(loss, shifted), Judge(loss, len(lanes))  # of the combination
+    own = Residuals(loss, shifted)  # of the combination
+    committee = None
+    if len(members) > 1:
+        steady = [r for r, (kept, *_) in enumerate(members) if kept == 1]
+        committee = Committee(loss, steady, len(members), K)
     columns = Columns(d, centring=fit_intercept)
+    forgets = any(kept < 1 for kept, *_ in members)
     t, C, total = 0, 0.0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         C += t**gamma
         for each in (own, *residuals):
             each.meet(y[row])
-        z = np.append(columns.take(Z[row], lanes, epsilons), 1.0)[:D]
+        zc = columns.centred(Z[row], lanes)
+        full = np.append(zc, 1.0)[:D]
+        iterates = np.array([lane.x @ full for lane in lanes]).reshape(-1, K)
+        averages = np.array([lane.mean @ full for lane in lanes]).reshape(-1, K)
+        z = np.append(columns.measure(Z[row], zc, lanes), 1.0)[:D]
         margins = np.array([lane.x @ z for lane in lanes])
         if n_classes:
-            p, hit = softmax_of(margins), np.eye(K)[int(y[row])]
-            value, slopes, curvatures = -np.log(p @ hit), p - hit, p * (1 - p)
+            hit = np.eye(K)[int(y[row])]
+            p = np.concatenate([softmax_of(m) for m in margins.reshape(-1, K)])
+            hits = np.tile(hit, len(members))
+            value, slopes, curvatures = -np.log(p[:K] @ hit), p - hits, p * (1 - p)
         else:
             answers = [of.suffer(m, y[row], w) for of, m in zip(residuals, margins, strict=True)]
             (value, *_), slopes = answers[0], [slope for _, slope, _ in answers]
             curvatures = [curvature for *_, curvature in answers]
         if committee:
-            shown = margins if average is False else np.array([lane.mean @ z for lane in lanes])
-            combined = share_of(judge.losses) @ shown
-            value, *_ = own.suffer(combined, y[row], w)
-            judge.add(shown, combined, y[row], w, own)
+            shown = iterates if average is False else averages
+            combined = committee.margins(shown, iterates)
+            if n_classes:
+                value = -np.log(softmax_of(combined)[int(y[row])])
+            else:
+                value, *_ = own.suffer(combined[0], y[row], w)
+            committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
-        for lane, of, slope, curvature in zip(
-            lanes, residuals * (K if n_classes else 1), slopes, curvatures, strict=False
-        ):
-            lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
-            if np.any(slopes):
+        for lane, of, slope, curvature in zip(lanes, residuals, slopes, curvatures, strict=True):
+            if average is not False and lane.kept == 1:
+                lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if np.any(slopes) or forgets:
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
                 lane.x = lane.x + of.rho * step
                 H = lane.P + np.diag(1.0 * (np.diag(lane.P) == 0))
                 lane.x = project(lane.x, H, domain, radius, d)
             if alpha and columns.entered:
                 many = len(columns.entered)
-                i = columns.entered[t % many]
-                charge = alpha * many * of.rho / of.gradient_unit
+                i, charge = columns.entered[t % many], alpha * many * of.rho / of.gradient_unit
                 lane.shrink(i, (1 - l1_ratio) * charge, eta)
                 if l1_ratio:
                     memory = min(1.0, (gamma + 1) * many / t)
                     lane.threshold(i, eta * l1_ratio * charge, memory)
-    weights = np.array([lane.x if average is False else lane.mean for lane in lanes])
-    shares = share_of(judge.losses)[None] if committee else np.eye(K)
-    weights = shares @ weights
-    if zeros:
-        for k, share in enumerate(shares):
-            unit = share @ [of.rho / of.gradient_unit for of in residuals]
-            due = np.where(np.arange(D) < d, t * alpha * l1_ratio * unit, 0.0)
-            weights[k] = lasso(
-                np.tensordot(share, [lane.G for lane in lanes], 1),
-                due * (share @ [lane.subgradient for lane in lanes]),
-                due,
-                weights[k],
-            )
+            if lane.kept < 1:
+                lane.forget(t, columns.entered, columns.ridge)
+    iterates = np.array([lane.x for lane in lanes]).reshape(-1, K, D)
+    averages = np.array([lane.mean for lane in lanes]).reshape(-1, K, D)
+    if average is False:
+        averages = iterates
+    weights = averages[0] if committee is None else committee.combine(averages, iterates)
+    if zeros:  # of one member
+        for k, (lane, of) in enumerate(zip(lanes, residuals, strict=True)):
+            unit = t * alpha * l1_ratio * of.rho / of.gradient_unit
+            due = np.where(np.arange(D) < d, unit, 0.0)
+            weights[k] = lasso(lane.G, due * lane.subgradient, due, weights[k])
     if fit_intercept:
         weights[:, d] += own.offset - weights[:, :d] @ columns.centre
+    if committee is not None:
+        for w in weights:
+            w[:d] = confined(w[:d], domain, radius)
     return weights, total / omega.sum()

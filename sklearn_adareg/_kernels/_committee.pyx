@@ -1,16 +1,22 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
-"""A committee: members that differ in their prior read each row together, and their progressive losses say who is right.
+"""A committee: members that differ in memory, prior and structure read each row together, and their progressive losses say who is right.
 
 Members are lanes of one structure, lane r·K + k is member r of weight vector k, so they share the row and the statistics of its
-features. With L_r the sum of a member's losses so far, at the margins that it would publish and before each row is learnt from,
+features. Every weight below is known before the row is learnt from, so each loss is honest.
 
-    M = Σ_r p_r m_r,    p_r ∝ exp(−L_r),
+- *Steady* members never forget. Their averages are combined with weights ∝ exp(−L), L the sum of a member's losses, faded by
+  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate, but for
+  a softmax, which it would only sharpen.
+- *Recent*: the iterates of all members, combined with weights ∝ exp(−L) for losses discounted by four factors, and by a regression
+  with a memory of a thousand rows; these five are combined in the same way.
+- The two sides are combined once more, by losses of the last 500 rows or so, with a head start for the steady one: rows in random
+  order are left to it.
 
-predicts. A combination of linear models is a linear model: the published weights are the same combination, and lie in every convex
-domain that the members lie in. A regression loss is divided by its running mean first, so that the unit of the targets does not
-matter, and no row counts more than CAP, so that none silences a member for good.
+A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
+regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not matter, and
+no row counts more than CAP, so that none silences a member for good.
 """
-from libc.math cimport exp, fmax, fmin, log
+from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.string cimport memcpy
 
 from ._losses cimport Loss, PointLoss
@@ -21,34 +27,76 @@ from ._structures cimport Structure
 
 import numpy as np
 
-cdef double CAP = 10.0
+cdef double CAP = 10.0                    # of the loss of one row,
+cdef double CAP_OF_RESIDUALS = 50.0       # or of half its square over the mean square
 cdef double NEGLIGIBLE = 1e-6
+cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
+cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
+cdef double KEPT_BY_REGRESSION = 0.999
+cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
+cdef double LARGEST_MARGIN = 20.0         # beyond it a probability is 0 or 1
+cdef enum:
+    DISCOUNTS = 4
+cdef double[DISCOUNTS] DISCOUNT = [0.95, 0.99, 0.999, 1.0]
+
+
+def _layout(Setting setting):
+    """Where the numbers of a group are, and how many they are."""
+    R = setting.R
+    S = sum(setting.kept_by(r) == 1.0 for r in range(R))
+    sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S}
+    if R > S:
+        sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + 1, "recent_v": R, "recent_S": R * R,
+                  "side_losses": 2}
+    starts, size = {}, 0
+    for name, count in sizes.items():
+        starts[name], size = size, size + count
+    return S, starts, size
 
 
 cdef class Committee(Method):
-    """R members for each of K weight vectors, which learn independently."""
+    """R members for each of K weight vectors, which learn independently or, as a softmax, jointly."""
 
     @classmethod
     def allocate(cls, structure, Setting setting, bint sparse):
         arrays = super().allocate(structure, setting, sparse)
         arrays.update(cls.allocate_units(setting, setting.K, "committee_"))
-        arrays["committee_losses"], arrays["committee_mean"] = np.zeros((setting.K, setting.R)), np.zeros(setting.K + 1)
+        groups = 1 if setting.joint else setting.K
+        S, starts, size = _layout(setting)
+        arrays["committee"], arrays["committee_mean"] = np.zeros((groups, size)), np.zeros(setting.K + 1)
+        for name in ("steady_v", "recent_v"):
+            if name in starts and (S or name == "recent_v"):
+                arrays["committee"][:, starts[name]] = 1.0
         return arrays
 
     def __init__(self, Structure structure):
         super().__init__(structure)
-        K, R = self.setting.K, self.setting.R
-        self.losses, self.mean = self.arrays["committee_losses"], self.arrays["committee_mean"]
-        self.new_losses, self.new_mean = np.array(self.losses), np.array(self.mean)
-        self.shares, self.M, self.M_slopes = np.empty(R), np.empty(K), np.empty(K)
+        setting, K, R = self.setting, self.setting.K, self.setting.R
+        self.S, starts, self.size = _layout(setting)
+        self.R = R
+        for name in ("steady_losses", "steady_v", "steady_S", "discounted", "recent_losses", "recent_v", "recent_S", "side_losses"):
+            starts.setdefault(name, 0)
+        self.steady_losses, self.steady_v, self.steady_S = starts["steady_losses"], starts["steady_v"], starts["steady_S"]
+        self.discounted, self.recent_losses = starts["discounted"], starts["recent_losses"]
+        self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
+        self.groups = 1 if setting.joint else K
+        self.members_of_group = K // self.groups
+        self.steady_stacked = self.members_of_group == 1
+        self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
+        self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
+        self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
+        self.new_numbers, self.new_mean = np.array(self.numbers), np.array(self.mean)
+        self.shares, self.discounted_shares = np.zeros(self.S + DISCOUNTS + 4), np.zeros((DISCOUNTS, R))
+        self.coefficients = np.zeros((K, self.S + R))
+        self.f_steady, self.f_recent = np.zeros((K, max(self.S, 1))), np.zeros((K, R))
+        self.candidates = np.zeros((DISCOUNTS + 4, K))
+        self.M, self.M_slopes, self.scratch = np.empty(K), np.empty(K), np.empty(K)
+        self.slopes_at, self.curvatures_at = np.zeros((2, K)), np.zeros((2, K))
         self.told = &self.M[0]
         self.combined = self.objective_of(K, "committee_")
         self.in_units = True                     # losses have to be committed too
-        self.average_margins = np.zeros(self.setting.L)
-        self.published_margins = &self.margins[0]
-        if self.setting.averaging:
-            structure.average_margins = &self.average_margins[0]
-            self.published_margins = &self.average_margins[0]
+        self.average_margins, self.iterate_margins = np.zeros(setting.L), np.zeros(setting.L)
+        structure.average_margins, structure.iterate_margins = &self.average_margins[0], &self.iterate_margins[0]
 
     def bind_loss(self, Loss loss):
         super().bind_loss(loss)
@@ -56,30 +104,56 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        members = self.structure.average() if self.setting.averaging else self.structure.last_iterate()
-        losses = self.arrays["committee_losses"]
-        shares = np.exp(losses.min(axis=1, keepdims=True) - losses)
-        shares /= shares.sum(axis=1, keepdims=True)
-        members = members.reshape(self.setting.R, self.setting.K, -1)
-        return self.with_offsets(self.with_zeros(np.einsum("kr,rkd->kd", shares, members), shares))
+        weights = self.present_coefficients()
+        K, R, D = self.setting.K, self.R, self.setting.D
+        iterates = self.structure.last_iterate().reshape(R, K, D)
+        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
+        averages = averages[np.asarray(self.steady_members)]
+        return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
+
+    def present_coefficients(self):
+        """What the averages of the steady members and the iterates of all count, (K, S + R)."""
+        cdef Py_ssize_t group
+        for group in range(self.groups):
+            self.find_weights(group)
+        return np.array(self.coefficients)
+
+    def memory(self):
+        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what each member counts."""
+        counts = np.abs(self.present_coefficients()).mean(axis=0)
+        rounds = self.arrays["clock"][0]
+        kept = np.array([self.setting.kept_by(r) for r in range(self.R)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = np.where(kept < 1.0, (1.0 - kept**rounds) / (1.0 - kept), rounds)
+        rows = np.concatenate([rows[np.asarray(self.steady_members)], rows])
+        return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
+
+    # ---- a round ----------------------------------------------------------------------------------------------------
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts; each lane learns from the loss at its own."""
-        cdef Py_ssize_t k, r
+        cdef Py_ssize_t a, g, k, r
         cdef Py_ssize_t K = self.setting.K
         cdef double value
         for k in range(K):
-            self.find_shares(k)
-            self.M[k] = 0.0
-            for r in range(self.setting.R):
-                self.M[k] += self.shares[r] * self.published_margins[r * K + k]
+            for a in range(self.S):
+                self.f_steady[k, a] = self.average_margins[self.steady_members[a] * K + k]
+            for r in range(self.R):
+                self.f_recent[k, r] = self.iterate_margins[r * K + k]
+        for g in range(self.groups):
+            self.find_weights(g)
+            self.predict_candidates(g)
         if self.offsets is not None:
             self.offsets.propose(self.loss, target)
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
         if self.first_sight:                     # later margins are no longer progressive
             self.new_mean[K] = self.mean[K] + weight
-            for k in range(K):
-                self.judge(k, target, weight)
+            if self.combined.plain and self.members_of_group == 1:
+                for a in range(2):
+                    self.loss.find_slopes(&self.candidates[2 * a, 0], target, &self.slopes_at[a, 0], K)
+                    self.loss.curvatures(&self.candidates[2 * a, 0], target, &self.curvatures_at[a, 0], K)
+            for g in range(self.groups):
+                self.judge(g, target, weight)
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
@@ -89,39 +163,175 @@ cdef class Committee(Method):
 
     cdef void let_losers_rest(self) noexcept nogil:
         """In later passes members that have no part in the combination need not learn any more."""
-        cdef Py_ssize_t k, r
+        cdef Py_ssize_t a, k, r
         cdef Py_ssize_t K = self.setting.K
+        cdef double part
         for k in range(K):
-            self.find_shares(k)
-            for r in range(self.setting.R):
-                if self.shares[r] < NEGLIGIBLE:
+            for r in range(self.R):
+                part = fabs(self.coefficients[k, self.S + r])
+                for a in range(self.S):
+                    if self.steady_members[a] == r:
+                        part += fabs(self.coefficients[k, a])
+                if part < NEGLIGIBLE:
                     self.slopes[r * K + k] = self.curvatures[r * K + k] = 0.0
 
-    cdef void find_shares(self, Py_ssize_t k) noexcept nogil:
-        """p of the members of weight vector k."""
-        cdef Py_ssize_t r
-        cdef double best = self.losses[k, 0], total = 0.0
-        for r in range(1, self.setting.R):
-            best = fmin(best, self.losses[k, r])
-        for r in range(self.setting.R):
-            self.shares[r] = exp(best - self.losses[k, r])
-            total += self.shares[r]
-        for r in range(self.setting.R):
-            self.shares[r] /= total
+    cdef void find_weights(self, Py_ssize_t group) noexcept nogil:
+        """What the members count in what predicts, from the losses so far."""
+        cdef Py_ssize_t j, k, r
+        cdef Py_ssize_t S = self.S
+        cdef Py_ssize_t R = self.R
+        cdef const double* numbers = &self.numbers[group, 0]
+        cdef double* steady = &self.shares[0]
+        cdef double* recent = &self.shares[S + 1]
+        cdef double* sides = &self.shares[S + 1 + DISCOUNTS + 1]
+        cdef double* out = &self.coefficients[group, 0]
+        cdef double side
+        sides[0], sides[1] = 1.0, 0.0
+        if R > S:
+            sides[0], sides[1] = numbers[self.side_losses], numbers[self.side_losses + 1] + HEAD_START
+            exponential_weights(sides, sides, 2)
+            if S == 0:
+                sides[0], sides[1] = 0.0, 1.0
+            for j in range(DISCOUNTS):
+                exponential_weights(numbers + self.discounted + j * R, &self.discounted_shares[j, 0], R)
+            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + 1)
+        if S > 0:
+            exponential_weights(numbers + self.steady_losses, steady, S + self.steady_stacked)
+            for r in range(S):
+                side = steady[r]
+                if self.steady_stacked:
+                    side += steady[S] * numbers[self.steady_v + r]
+                out[r] = sides[0] * side
+        for r in range(R):
+            out[S + r] = 0.0
+            if R > S:
+                side = recent[DISCOUNTS] * numbers[self.recent_v + r]
+                for j in range(DISCOUNTS):
+                    side += recent[j] * self.discounted_shares[j, r]
+                out[S + r] = sides[1] * side
+        for k in range(1, self.members_of_group):
+            memcpy(&self.coefficients[k, 0], out, (S + R) * sizeof(double))
 
-    cdef void judge(self, Py_ssize_t k, const double* target, double weight) noexcept nogil:
-        """Add the loss of each member at the margin that it would publish; committed when the round stands."""
-        cdef Py_ssize_t r
-        cdef double loss, unit = 1.0
-        self.new_mean[k] = self.mean[k]
+    cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil:
+        """Margins of what the sides are made of, of the sides, and of their combination."""
+        cdef Py_ssize_t a, j, k, r
+        cdef Py_ssize_t S = self.S
+        cdef const double* numbers = &self.numbers[group, 0]
+        cdef const double* steady = &self.shares[0]
+        cdef const double* recent = &self.shares[S + 1]
+        cdef double total, candidate
+        for k in range(group, group + self.members_of_group):
+            total = candidate = 0.0
+            for a in range(S):
+                total += steady[a] * self.f_steady[k, a]
+                candidate += numbers[self.steady_v + a] * self.f_steady[k, a]
+            self.candidates[0, k] = candidate                        # the regression on steady members,
+            self.candidates[1, k] = total + (steady[S] * candidate if self.steady_stacked and S > 0 else 0.0)       # and their side
+            if self.R > S:
+                total = candidate = 0.0
+                for r in range(self.R):
+                    candidate += numbers[self.recent_v + r] * self.f_recent[k, r]
+                self.candidates[2, k] = candidate
+                for j in range(DISCOUNTS):
+                    candidate = 0.0
+                    for r in range(self.R):
+                        candidate += self.discounted_shares[j, r] * self.f_recent[k, r]
+                    self.candidates[4 + j, k] = candidate
+                    total += recent[j] * candidate
+                self.candidates[3, k] = total + (recent[DISCOUNTS] * self.candidates[2, k])
+            self.M[k] = 0.0
+            for a in range(S):
+                self.M[k] += self.coefficients[k, a] * self.f_steady[k, a]
+            for r in range(self.R):
+                self.M[k] += self.coefficients[k, S + r] * self.f_recent[k, r]
+
+    cdef void judge(self, Py_ssize_t group, const double* target, double weight) noexcept nogil:
+        """Add the loss of each candidate at the margin that it would publish; committed when the round stands."""
+        cdef Py_ssize_t j, k, r
+        cdef Py_ssize_t S = self.S
+        cdef Py_ssize_t R = self.R
+        cdef Py_ssize_t K = self.setting.K
+        cdef const double* old = &self.numbers[group, 0]
+        cdef double* new = &self.new_numbers[group, 0]
+        cdef double t = self.clock.t
+        cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
+        cdef double cap, loss, unit = 1.0
         if not self.combined.plain:
-            self.new_mean[k] += weight * self.loss_at(k, self.M[k], target)
-            unit = self.new_mean[k] / self.new_mean[self.setting.K]
-        for r in range(self.setting.R):
-            self.new_losses[k, r] = self.losses[k, r]
-            if unit > 0.0:
-                loss = self.loss_at(k, self.published_margins[r * self.setting.K + k], target)
-                self.new_losses[k, r] += weight * fmin(CAP, loss / unit)
+            loss = self.loss_at(group, self.M[group], target)
+            if self.mean[group] > 0.0:           # one row must not make all others count nothing
+                loss = fmin(loss, 2.0 * CAP_OF_RESIDUALS * self.mean[group] / self.mean[K])
+            self.new_mean[group] = self.mean[group] + weight * loss
+            unit = 2.0 * self.new_mean[group] / self.new_mean[K]
+        memcpy(new, old, self.size * sizeof(double))
+        if not unit > 0.0:
+            return
+        unit, cap = weight / unit, weight * (CAP if self.combined.plain else CAP_OF_RESIDUALS)
+        for r in range(S):
+            for k in range(group, group + self.members_of_group):
+                self.scratch[k] = self.f_steady[k, r]
+            loss = self.loss_of(group, &self.scratch[group], target)
+            new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
+        if S > 0 and self.steady_stacked:
+            loss = self.loss_of(group, &self.candidates[0, group], target)
+            new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
+            self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
+        if R == S:
+            return
+        for r in range(R):
+            for k in range(group, group + self.members_of_group):
+                self.scratch[k] = self.f_recent[k, r]
+            loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
+            for j in range(DISCOUNTS):
+                new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
+        for j in range(DISCOUNTS + 1):
+            loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
+            new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
+        self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
+        for j in range(2):
+            loss = self.loss_of(group, &self.candidates[1 + 2 * j, group], target) if S > 0 else 0.0
+            new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)
+
+    cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
+                      double fade) noexcept nogil:
+        """A step of one of the regressions, from the slope and the curvature at what it predicted; a loss in the unit of its mean."""
+        cdef bint steady = regression is self.steady
+        cdef Py_ssize_t at_v = self.steady_v if steady else self.recent_v
+        cdef Py_ssize_t at_S = self.steady_S if steady else self.recent_S
+        cdef const double* old = &self.numbers[group, 0]
+        cdef double* new = &self.new_numbers[group, 0]
+        cdef const double* f = &self.f_steady[group, 0] if steady else &self.f_recent[group, 0]
+        cdef double slope, curvature, margin, unit
+        regression.begin(old + at_S, fade, 0.0 if steady else (1.0 - fade) * PRIOR, new + at_S)
+        if self.members_of_group > 1:
+            self.loss.evaluate(margins, target, &self.scratch[0], self.setting.K)
+            weight *= shortened(f, self.setting.K * regression.width)
+            regression.add_softmax(f, &self.scratch[0], self.setting.K, <Py_ssize_t> target[0], weight, new + at_S)
+        elif self.combined.plain:
+            weight *= shortened(f, regression.width)
+            regression.add(f, self.slopes_at[0 if steady else 1, group], self.curvatures_at[0 if steady else 1, group], weight,
+                           new + at_S)
+        else:
+            unit = self.combined.step_units[group]
+            margin = self.combined.from_offset(group, margins[0])
+            if self.loss.degree > 0:
+                (<PointLoss> self.loss).point((margin - target[group]) / unit, 0.0, &slope)
+                slope /= unit
+                curvature = (<PointLoss> self.loss).curvature((margin - target[group]) / unit, 0.0) / (unit * unit)
+            else:
+                unit *= self.combined.loss_units[group]
+                (<PointLoss> self.loss).point(margin, target[group], &slope)
+                slope /= unit
+                curvature = (<PointLoss> self.loss).curvature(margin, target[group]) / unit
+            regression.add(f, slope, curvature, weight, new + at_S)
+        if not regression.step(old + at_v, new + at_S, new + at_v):
+            memcpy(new + at_v, old + at_v, regression.width * sizeof(double))
+            memcpy(new + at_S, old + at_S, regression.width * regression.width * sizeof(double))
+
+    cdef double loss_of(self, Py_ssize_t group, const double* margins, const double* target) noexcept nogil:
+        """The loss of a group of weight vectors at these margins."""
+        if self.members_of_group > 1:
+            return self.loss.evaluate(margins, target, &self.M_slopes[0], self.setting.K)
+        return self.loss_at(group, margins[0], target)
 
     cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil:
         """The loss of weight vector k; under a log link what it is above that of the best margin, which is never negative."""
@@ -140,5 +350,27 @@ cdef class Committee(Method):
         Method.commit(self, row)
         self.combined.commit()
         if self.first_sight:
-            memcpy(&self.losses[0, 0], &self.new_losses[0, 0], self.setting.K * self.setting.R * sizeof(double))
+            memcpy(&self.numbers[0, 0], &self.new_numbers[0, 0], self.groups * self.size * sizeof(double))
             memcpy(&self.mean[0], &self.new_mean[0], (self.setting.K + 1) * sizeof(double))
+
+
+cdef double shortened(const double* f, Py_ssize_t n) noexcept nogil:
+    """What a row counts in a regression on margins: less where they are beyond all measure, or S would remember them for long."""
+    cdef Py_ssize_t j
+    cdef double largest = 0.0
+    for j in range(n):
+        largest = fmax(largest, fabs(f[j]))
+    return 1.0 if largest <= LARGEST_MARGIN else (LARGEST_MARGIN / largest) * (LARGEST_MARGIN / largest)
+
+
+cdef void exponential_weights(const double* losses, double* out, Py_ssize_t n) noexcept nogil:
+    """exp(−loss), divided by their sum."""
+    cdef Py_ssize_t j
+    cdef double least = losses[0], total = 0.0
+    for j in range(1, n):
+        least = fmin(least, losses[j])
+    for j in range(n):
+        out[j] = exp(least - losses[j])
+        total += out[j]
+    for j in range(n):
+        out[j] /= total

@@ -6,21 +6,22 @@ w = (ℓ'² + ℓ'')/2, or ℓ'' alone where slopes are unbounded, and the step 
 
     P ← P − w/(1 + wq) P z zᵀ P,    x ← x − η ℓ' / (1 + (w + η ℓ'') q) P z,    q = zᵀ P z.
 
-It does not depend on the units of the features: the ridge of feature i is ε times its root mean square times its largest
-value, which is kept up with by pseudo-rows along e_i; a feature that is never zero is measured from its smallest value, as if
-the intercept had been moved there. O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows.
+It does not depend on the units of the features (``_columns``): the ridge of feature i is ε times its root mean square times its largest
+value, which is kept up with by pseudo-rows along e_i; a feature that is mostly not zero is measured from its mean, as if the intercept
+had been moved there. O(D²) a row and weight vector, O(D·nnz) between folds for sparse rows; O(D) for lanes that keep the diagonal.
 
-Units come first in a round, since a feature that jumps must shrink its weight before it predicts. They look at the features only, so
-the loss stays progressive. What they change is logged, and undone when the round fails.
+What a lane would publish is predicted in the units that it has been published in. Then the row's own features change units, since a
+feature that jumps must shrink its weight before it is learnt from. They look at the features only, so the loss stays progressive.
+What they change is logged, and undone when the round fails.
 """
-from libc.math cimport fabs, fmax, fmin, frexp, isfinite, ldexp, sqrt
+from libc.math cimport ceil, fabs, fmax, fmin, frexp, isfinite, ldexp
 from libc.string cimport memset
 
 from ._columns cimport Column, Columns
 from ._domains cimport Domain
 from ._full cimport Full
-from ._inverse cimport Inverse
 from ._loops cimport axpy, dot, sparse_dot
+from ._members cimport Members
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -34,7 +35,7 @@ cdef double RIDGE_OF_INTERCEPT = 0.1
 cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
 cdef double JUMP = 1e4                   # a ridge that grows by more would cancel too many digits of P
 cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
-cdef double TINY = 1e-290, LARGE = 1e300
+cdef double TINY = 1e-290
 cdef double FARTHEST = 1e30              # how far values may be from 1 in their unit
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
@@ -42,23 +43,22 @@ cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond 
 cdef class Newton(Full):
     """G takes slopes and curvatures; features bring their own units."""
 
-    cdef Inverse inverse
+    cdef Members members
     cdef Columns columns
     cdef double[::1] zc                  # the row, centered
+    cdef double[::1] filled              # the same with the centered zeros of a sparse row
     cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
-    cdef double[::1] weights             # per lane: how the proposed z enters the inverse; 0: not at all
+    cdef const int* index                # coordinates of its n numbers z, or NULL: all of them in order
+    cdef const double* z
+    cdef Py_ssize_t n
+    cdef bint away                       # a centered feature is zero in the row, and so away from its center
     cdef Py_ssize_t centered             # how many features have a center
     cdef Py_ssize_t entered              # how many are in the matrices,
     cdef Py_ssize_t[::1] order           # and which, in the order in which they entered
-    cdef bint weights_saved, matrices_saved
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
-        arrays = {**super().allocate(setting, sparse), **Inverse.allocate(setting.L, setting.D, 1.0)}
-        arrays["P"][:] = arrays["G"][:] = 0.0
-        if setting.intercept:
-            arrays["P"][:, setting.d, setting.d] = 1.0 / RIDGE_OF_INTERCEPT
-            arrays["G"][:, setting.d, setting.d] = RIDGE_OF_INTERCEPT
+        arrays = {**super().allocate(setting, sparse), **Members.allocate(setting, RIDGE_OF_INTERCEPT)}
         arrays["columns"] = Columns.allocate(setting.d)
         if setting.l1 > 0.0:
             arrays["subgradient"] = np.zeros((setting.L, setting.D))
@@ -66,13 +66,16 @@ cdef class Newton(Full):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.inverse, self.columns = Inverse(arrays, whole=not self.unconstrained), Columns(arrays["columns"])
-        self.own_units, self.always_steps = True, False
+        self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
+        self.columns = Columns(arrays["columns"])
+        self.own_units = True
+        self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
+        self.zc, self.filled = np.empty(1), np.empty(setting.D)
         self.subgradient = arrays.get("subgradient")
-        self.weights, self.zc = np.empty(setting.L), np.empty(1)
         self.longest_step = 0.0
-        self.centered = np.count_nonzero(arrays["columns"][:, 1])
-        entered = arrays["columns"][:, 7]
+        names = Columns.names()
+        self.centered = np.count_nonzero(arrays["columns"][:, names.index("center")])
+        entered = arrays["columns"][:, names.index("entered")]
         self.entered = np.count_nonzero(entered)
         self.order = np.zeros(len(entered), dtype=np.intp)
         np.asarray(self.order)[entered[entered > 0].astype(np.intp) - 1] = np.flatnonzero(entered)
@@ -85,21 +88,22 @@ cdef class Newton(Full):
 
     def in_raw_units(self, weights):
         """Weights of the features themselves, the intercept as if nothing had been centered."""
-        d = self.setting.d
+        d, names = self.setting.d, Columns.names()
         columns = self.arrays["columns"][:d]
         weights = np.array(weights)
         if self.setting.intercept:
-            weights[:, d] -= weights[:, :d] @ columns[:, 1]
-        weights[:, :d] *= columns[:, 6]
+            weights[:, d] -= weights[:, :d] @ columns[:, names.index("center")]
+        weights[:, :d] *= columns[:, names.index("factor")]
         return weights
 
     def from_raw_units(self, weights):
-        d = self.setting.d
+        d, names = self.setting.d, Columns.names()
         columns = self.arrays["columns"][:d]
+        factor = columns[:, names.index("factor")]
         weights = np.array(weights)
-        weights[:, :d] /= np.where(columns[:, 6] > 0.0, columns[:, 6], 1.0)
+        weights[:, :d] /= np.where(factor > 0.0, factor, 1.0)
         if self.setting.intercept:
-            weights[:, d] += weights[:, :d] @ columns[:, 1]
+            weights[:, d] += weights[:, :d] @ columns[:, names.index("center")]
         return weights
 
     def restart(self, x, subgradient):
@@ -114,9 +118,9 @@ cdef class Newton(Full):
         """
         cdef Py_ssize_t d = self.setting.d
         K, t = self.setting.K, self.arrays["clock"][0]
-        G, s = self.inverse.accumulated(), self.arrays["subgradient"]
+        G, s = self.members.inverse.accumulated(), self.arrays["subgradient"]
         rate, unit = self.residual_rates()
-        factor = self.arrays["columns"][:d, 6]
+        factor = self.arrays["columns"][:d, Columns.names().index("factor")]
         low, high = self.domain.lower, self.domain.upper
         found = np.array(weights)
         with np.errstate(all="ignore"):
@@ -137,25 +141,35 @@ cdef class Newton(Full):
         return True
 
     cdef void enter(self, Row* row) noexcept nogil:
-        self.undo.clear()
+        cdef double shortened
+        self.members.begin_round()
         self.columns.changed = 0
-        self.weights_saved = self.matrices_saved = False
-        self.measure(row)
+        self.center_row(row)
+        self.show_margins()
+        shortened = self.measure(row)
+        if shortened > 1.0:
+            self.shorten(shortened)
+        self.renew_ridges(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
-        cdef const double* x
         for l in range(self.setting.L):
-            x = self.x + l * self.setting.D
-            margins[l] = self.times_row(row, x)
-            if self.average_margins != NULL:
-                self.average_margins[l] = margins[l]
-                if self.clock.now[1] > 0.0:
-                    self.average_margins[l] -= self.times_row(row, self.u + l * self.setting.D) / self.clock.now[1]
+            margins[l] = self.times_row(self.x + l * self.setting.D)
 
-    cdef double times_row(self, Row* row, const double* numbers) noexcept nogil:
+    cdef void show_margins(self) noexcept nogil:
+        """What the lanes would publish: margins of their averages, and of their iterates."""
+        cdef Py_ssize_t l
+        cdef Py_ssize_t D = self.setting.D
+        if self.average_margins == NULL:
+            return
+        for l in range(self.setting.L):
+            self.iterate_margins[l] = self.average_margins[l] = self.times_row(self.x + l * D)
+            if self.u != NULL and self.setting.kept[l] == 1.0 and self.clock.now[1] > 0.0:
+                self.average_margins[l] -= self.times_row(self.u + l * D) / self.clock.now[1]
+
+    cdef double times_row(self, const double* numbers) noexcept nogil:
         """Σ_j z_j numbers_j of the centered row."""
-        return dot(&self.zc[0], numbers, row.n) if row.index == NULL else sparse_dot(&self.zc[0], row.index, numbers, row.n)
+        return dot(self.z, numbers, self.n) if self.index == NULL else sparse_dot(self.z, self.index, numbers, self.n)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
@@ -170,41 +184,23 @@ cdef class Newton(Full):
 
     cdef int precondition(self, Row* row) noexcept nogil:
         """P z of each lane, and the weight with which z is to enter the matrix."""
-        cdef Py_ssize_t i, j, l
+        cdef Py_ssize_t l
         cdef Py_ssize_t D = self.setting.D
-        cdef double slope, curvature, w, q, root, factor, square, total = 0.0
-        cdef double* v
-        cdef double* z
+        cdef double slope, curvature, w, q, factor, square, total = 0.0
         for l in range(self.setting.L):
-            self.weights[l] = 0.0
+            self.members.weights[l] = 0.0
             if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
                 memset(&self.move[l, 0], 0, D * sizeof(double))
                 continue
-            v, z = self.inverse.next_v(l), self.inverse.next_g(l)
-            memset(z, 0, D * sizeof(double))
-            for j in range(row.n):
-                i = row.index[j] if row.index != NULL else j
-                z[i] = self.zc[j]
-            if row.index == NULL:
-                self.inverse.times(l, z, v)
-            else:
-                self.inverse.times_sparse(l, row.index, &self.zc[0], row.n, v)
-            q = dot(z, v, D)
+            q = self.members.find_direction(l, self.index, self.z, self.n)
             slope, curvature = self.slopes[l], self.round_weight * self.curvatures[l]
             square = slope * slope / self.round_weight
             w = curvature if self.steep and curvature > 0.0 else 0.5 * (square + curvature)
             factor = self.setting.eta[l] * self.rho[l] * slope / (1.0 + (w + self.setting.eta[l] * curvature) * q)
-            for i in range(D):
-                self.move[l, i] = factor * v[i]
-            total += fabs(factor) * dot(v, v, D)         # v is in units in which its squares are numbers
+            total += self.members.move(l, factor, self.index, self.z, self.n, &self.move[l, 0])
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
-            if w * q > 0.0:
-                root = sqrt(w)
-                for i in range(D):
-                    v[i] *= root
-                    z[i] *= root
-                self.weights[l] = 1.0 / (1.0 + w * q)
+            self.members.propose(l, w, q)
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
     cdef int update(self, Row* row) noexcept nogil:
@@ -219,83 +215,58 @@ cdef class Newton(Full):
                 for i in range(D):
                     self.move[l, i] = self.x[l * D + i] - self.goal[l, i]
         for l in range(self.setting.L):
-            if self.u != NULL:
+            if self.u != NULL and self.setting.kept[l] == 1.0:
                 axpy(-self.clock.C, &self.move[l, 0], self.u + l * D, D)
             axpy(-1.0, &self.move[l, 0], self.x + l * D, D)
-            if self.weights[l] != 0.0:
-                self.inverse.commit(l, self.weights[l])
+            self.members.enter(l, self.index, self.z, self.n)
             if self.penalised and self.entered > 0:
                 self.penalise(l)
+            if self.setting.kept[l] < 1.0:
+                self.forget_in(l)
         return 0
 
     cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
-        """The penalty, of one coordinate a round and as many times as there are."""
+        """The penalty, of one coordinate a round and as many times as there are: L2 a pseudo-row, L1 a prox along it."""
         cdef Py_ssize_t i = self.order[<Py_ssize_t> self.clock.t % self.entered]
         cdef double factor = self.columns.columns[i].factor
         # in the units of the lane's curvatures, for a weight in the feature's own unit
         cdef double unit = self.entered * self.rho[lane] / self.loss_units[lane]
+        cdef double growth, most, taken
         if self.setting.l2 > 0.0:
-            self.shrink(lane, i, self.setting.l2 * (factor * factor) * unit)
+            # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
+            growth = fmin(self.setting.l2 * (factor * factor) * unit,
+                          STRONGEST * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
+            self.members.pull(lane, i, growth, self.clock.C)
         if self.setting.l1 > 0.0:
-            self.threshold(lane, i, self.setting.eta[lane] * self.setting.l1 * factor * unit)
+            most = self.setting.eta[lane] * self.setting.l1 * factor * unit
+            taken = self.members.threshold(lane, i, most, self.clock.C)
+            if isfinite(taken):
+                # averaged as x is, it is a subgradient of |x_i| for the model to be published with
+                unit = fmin(1.0, (self.setting.gamma + 1.0) * self.entered / self.clock.t)
+                self.subgradient[lane, i] += unit * (taken / most - self.subgradient[lane, i])
 
-    cdef void shrink(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
-        """L2: a pseudo-row along e_i of target 0, which steps as the rows do."""
-        cdef double eta = self.setting.eta[lane]
-        cdef double weight, step
-        # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
-        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
-        weight = self.propose_along(lane, i, growth)
-        step = eta * sqrt(growth) * self.x[lane * self.setting.D + i] * weight / (weight + (1.0 + eta) * (1.0 - weight))
-        self.move_along(lane, step)
-        if weight != 1.0:
-            self.inverse.commit(lane, weight)
-
-    cdef void threshold(self, Py_ssize_t lane, Py_ssize_t i, double most) noexcept nogil:
-        """L1: the prox of most·|x_i| in the norm of P⁻¹, which moves x along P e_i until x_i is 0, and at the most by ``most``.
-
-        The share of it that was taken, averaged as x is, is a subgradient of |x_i| for the model to be published with.
-        """
-        cdef double x_i = self.x[lane * self.setting.D + i]
-        cdef double taken, share
-        self.propose_along(lane, i, 1.0)
-        taken = x_i / self.inverse.next_v(lane)[i]
-        taken = most if taken > most else (-most if taken < -most else taken)
-        if not isfinite(taken):                          # P_ii is 0, or has lost its digits
-            return
-        self.move_along(lane, taken)
-        if fabs(taken) < most:
-            self.x[lane * self.setting.D + i] = 0.0
-        share = fmin(1.0, (self.setting.gamma + 1.0) * self.entered / self.clock.t)
-        self.subgradient[lane, i] += share * (taken / most - self.subgradient[lane, i])
-
-    cdef void move_along(self, Py_ssize_t lane, double step) noexcept nogil:
-        """x −= step P e_i as proposed, and the average with it."""
-        cdef Py_ssize_t D = self.setting.D
-        cdef const double* v = self.inverse.next_v(lane)
-        if self.u != NULL:
-            axpy(-self.clock.C * step, v, self.u + lane * D, D)
-        axpy(-step, v, self.x + lane * D, D)
-
-    cdef double propose_along(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
-        """Propose a pseudo-row √growth e_i; returns 1 / (1 + growth P_ii)."""
-        cdef double* g = self.inverse.next_g(lane)
-        cdef double* v = self.inverse.next_v(lane)
-        cdef int at = <int> i
-        memset(g, 0, self.setting.D * sizeof(double))
-        g[i] = sqrt(growth)
-        self.inverse.times_sparse(lane, &at, &g[i], 1, v)
-        return 1.0 / (1.0 + g[i] * v[i])
+    cdef void forget_in(self, Py_ssize_t lane) noexcept nogil:
+        """G ← λG + (1 − λ)G_0, the prior in turns where the lane keeps a matrix."""
+        cdef Py_ssize_t j, k
+        cdef Py_ssize_t many = self.entered + self.setting.intercept
+        cdef Py_ssize_t turns = many
+        cdef double lost = 1.0 - self.setting.kept[lane]
+        self.members.forget(lane)
+        if lane < self.members.whole:
+            turns = <Py_ssize_t> ceil(many * lost)
+        for j in range(turns):
+            k = (<Py_ssize_t> self.clock.t * turns + j) % many
+            if k == self.entered:
+                self.members.return_prior(lane, self.setting.d, lost * many / turns * RIDGE_OF_INTERCEPT)
+            else:
+                k = self.order[k]
+                self.members.return_prior(lane, k, lost * many / turns * self.setting.epsilons[lane] * self.columns.columns[k].ridge)
 
     cdef double unit(self, Py_ssize_t i) noexcept nogil:
         return 1.0 / self.columns.columns[i].factor if self.columns.columns[i].factor > 0.0 else 1.0
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
-        cdef Py_ssize_t i
-        self.inverse.explicit(lane, self.weights[lane], 1.0, &self.H[0, 0])
-        for i in range(self.setting.d):
-            if self.H[i, i] == 0.0:                      # a feature that is in no matrix stays where it is
-                self.H[i, i] = 1.0
+        self.members.explicit(lane, self.index, self.z, self.n, &self.H[0, 0])
 
     cdef void abandon(self, Row* row) noexcept nogil:
         cdef Py_ssize_t i
@@ -308,13 +279,14 @@ cdef class Newton(Full):
 
     # ---- units --------------------------------------------------------------------------------------------------
 
-    cdef void measure(self, Row* row) noexcept nogil:
-        """Take the row into the features' statistics, move centers and renew ridges, and center the row."""
+    cdef void center_row(self, Row* row) noexcept nogil:
+        """Move centers to where the rows before this one say, and measure the row from them."""
         cdef Py_ssize_t i, j
         cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double z, square, limit, bound
+        cdef double z, passed = self.clock.t - 1.0
         cdef double* zc = &self.zc[0]
         cdef Column* column
+        self.away = False
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             zc[j] = 0.0
@@ -327,140 +299,107 @@ cdef class Newton(Full):
             if fabs(z) > FARTHEST:
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
-            zc[j] = z
-            column.seen += 1.0
-            if self.setting.intercept and column.seen == self.clock.t:
-                if column.seen == 1.0:
-                    self.move_center(i, column, z)
-                elif column.center != 0.0:
-                    if z * column.center < 0.0:
-                        self.move_center(i, column, 0.0)
-                    elif fabs(z) < fabs(column.center):
-                        self.move_center(i, column, z)
-            z -= column.center
-            column.first += z
-            column.second += z * z
+            if self.setting.intercept:
+                self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
+            column.last = self.clock.t
+            zc[j] = z - column.center
         if self.centered > 0:
-            for i in range(self.setting.d):
-                if self.columns.columns[i].center != 0.0 and self.columns.columns[i].seen < self.clock.t:   # it was zero in this row
-                    self.move_center(i, self.columns.change(i), 0.0)
-        for j in range(coefs):
-            if zc[j] == 0.0:
-                continue
-            i = row.index[j] if row.index != NULL else j
-            column = &self.columns.columns[i]
-            zc[j] -= column.center
-            if zc[j] != 0.0:
-                if fabs(zc[j]) > column.biggest:
-                    column.biggest = fabs(zc[j])
-                limit = GROWTH * GROWTH * column.ridge
-                bound = column.seen * limit * limit
-                if TINY < bound < LARGE and column.second * column.biggest * column.biggest <= bound:
-                    continue                             # the same in squares, where those are numbers
-                square = sqrt(fmax(column.second, 0.0) / column.seen) * column.biggest
-                if square > limit:
-                    self.renew_ridge(i, column, square)
+            for i in range(self.setting.d):           # centered features that are zero in this row
+                column = &self.columns.columns[i]
+                if column.center != 0.0 and column.last < self.clock.t:
+                    column = self.columns.change(i)
+                    self.move_center(i, column, self.columns.mean_shift(column, passed))
+                    if row.index == NULL:
+                        zc[i] = -column.center
+                    self.away = self.away or column.center != 0.0
         if self.setting.intercept:
             zc[coefs] = 1.0
+        self.index, self.z, self.n = row.index, zc, row.n
+        if self.away and row.index != NULL:
+            self.fill(row)
 
-    cdef void save_weights(self) noexcept nogil:
-        if not self.weights_saved:
-            self.undo.save(self.x, self.numbers)
-            self.undo.save(&self.inverse.count[0], self.setting.L)
-            self.weights_saved = True
+    cdef void fill(self, Row* row) noexcept nogil:
+        """The centered row with all its coordinates, for a sparse row in which a centered feature is zero."""
+        cdef Py_ssize_t i, j
+        for i in range(self.setting.d):
+            self.filled[i] = -self.columns.columns[i].center
+        for j in range(row.n):
+            self.filled[row.index[j]] = self.zc[j]
+        self.index, self.z, self.n = NULL, &self.filled[0], self.setting.D
 
-    cdef void save_matrices(self) noexcept nogil:
-        self.save_weights()
-        if not self.matrices_saved:
-            self.inverse.save(self.undo, 0, self.setting.L)
-            self.matrices_saved = True
+    cdef double measure(self, Row* row) noexcept nogil:
+        """Take the row into the features' statistics; by how much it is to be shortened."""
+        cdef Py_ssize_t i, j
+        cdef Py_ssize_t coefs = row.n - self.setting.intercept
+        cdef double shortened = 1.0
+        cdef Column* column
+        for j in range(coefs):
+            i = row.index[j] if row.index != NULL else j
+            column = &self.columns.columns[i]
+            if column.last == self.clock.t:
+                shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
+        for j in range(coefs):
+            i = row.index[j] if row.index != NULL else j
+            column = &self.columns.columns[i]
+            if column.last == self.clock.t:
+                self.columns.take(column, self.zc[j] / shortened, self.clock.t)
+        return shortened
 
-    cdef void move_center(self, Py_ssize_t i, Column* column, double to) noexcept nogil:
-        """Measure feature i from elsewhere: the intercept makes up for it, and so do the matrices."""
-        cdef Py_ssize_t b = self.setting.d
-        cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t l
-        cdef double by = to - column.center
-        cdef double passed = column.seen - 1.0 if column.seen == self.clock.t else column.seen
-        self.centered += (to != 0.0) - (column.center != 0.0)
-        column.center = to
-        column.second += by * (by * passed - 2.0 * column.first)
-        column.first -= by * passed
-        if column.ridge == 0.0:                  # it has not varied yet, and is in no matrix
+    cdef void shorten(self, double by) noexcept nogil:
+        """Learn from the row as if it were nearer to the center."""
+        cdef Py_ssize_t j
+        cdef double* z = <double*> self.z
+        for j in range(self.n - self.setting.intercept):
+            z[j] /= by
+
+    cdef void renew_ridges(self, Row* row) noexcept nogil:
+        """Let ridges grow with their features."""
+        cdef Py_ssize_t i, j
+        cdef Column* column
+        for j in range(row.n - self.setting.intercept):
+            i = row.index[j] if row.index != NULL else j
+            column = &self.columns.columns[i]
+            if column.last == self.clock.t:
+                self.renew_ridge(i, column)
+        if self.away:
+            for i in range(self.setting.d):
+                column = &self.columns.columns[i]
+                if column.center != 0.0 and column.last < self.clock.t:
+                    self.renew_ridge(i, column)
+
+    cdef void renew_ridge(self, Py_ssize_t i, Column* column) noexcept nogil:
+        """ε times its square is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
+        cdef double square = self.columns.outgrown(column, self.clock.t, GROWTH * GROWTH * column.ridge)
+        if square == 0.0:
             return
-        self.save_weights()
-        for l in range(self.setting.L):
-            if not self.matrices_saved:
-                self.inverse.save_shift(self.undo, l, i, b)
-            self.inverse.shift(l, i, b, by)
-            self.x[l * D + b] += by * self.x[l * D + i]
-            if self.u != NULL:
-                self.u[l * D + b] += by * self.u[l * D + i]
-
-    cdef void renew_ridge(self, Py_ssize_t i, Column* column, double square) noexcept nogil:
-        """ε times this is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
-        cdef Py_ssize_t l
-        cdef double growth = square - column.ridge
-        cdef bint jumps = square > JUMP * column.ridge
         if column.ridge == 0.0:
             if column.entered == 0.0:
                 self.order[self.entered] = i
                 self.entered += 1
                 column.entered = self.entered
-            for l in range(self.setting.L):
-                self.undo.save(&self.inverse.P[l, i, i], 1)
-                self.undo.save(&self.inverse.G[l, i, i], 1)
-                self.inverse.start(l, i, self.setting.epsilons[l] * growth)
+            self.members.start(i, square)
         else:
-            self.save_weights()
-            for l in range(self.setting.L):
-                if jumps or self.inverse.changes_matrices(l):
-                    self.save_matrices()
-                self.raise_ridge(l, i, self.setting.epsilons[l] * growth, jumps)
+            self.members.raise_ridge(i, square - column.ridge, square > JUMP * column.ridge)
         column.ridge = square
 
-    cdef void raise_ridge(self, Py_ssize_t lane, Py_ssize_t i, double growth, bint jumps) noexcept nogil:
-        """The pseudo-row of weight ``growth`` in one lane: x ← x − growth x_i P e_i / (1 + growth P_ii), and so the average."""
-        cdef Py_ssize_t D = self.setting.D
-        cdef double* x = self.x + lane * D
-        cdef double* u = self.u + lane * D if self.u != NULL else NULL
-        cdef double* v
-        cdef double weight, x_i, root = sqrt(growth)
-        if jumps:                                # corrections that wait know of a much larger P_ii
-            self.inverse.fold(lane)
-        weight = self.propose_along(lane, i, growth)
-        v = self.inverse.next_v(lane)
-        x_i = x[i]
-        axpy(-weight * root * x_i, v, x, D)
-        x[i] = weight * x_i                      # the same, without cancellation
-        if u != NULL:
-            x_i = u[i]
-            axpy(-weight * root * x_i, v, u, D)
-            u[i] = weight * x_i
-        if weight != 1.0 and not (jumps and self.inverse.raise_anew(lane, i, growth)):
-            self.inverse.commit(lane, weight)
+    cdef void move_center(self, Py_ssize_t i, Column* column, double by) noexcept nogil:
+        """Measure feature i from elsewhere."""
+        if by == 0.0:
+            return
+        self.centered += (column.center + by != 0.0) - (column.center != 0.0)
+        column.center += by
+        column.second += by * (by * column.seen - 2.0 * column.first)
+        column.first -= by * column.seen
+        if column.ridge > 0.0:                   # otherwise it has not varied yet, and is in no matrix
+            self.members.shift(i, by)
 
     cdef void start_anew(self, Py_ssize_t i, Column* column, double factor) noexcept nogil:
-        """Values have grown beyond all measure: what was learnt from the earlier ones weighs nothing beside them. The weight is
-        withdrawn as by an infinite ridge, x ← x − x_i P e_i / P_ii."""
-        cdef Py_ssize_t l
-        cdef Py_ssize_t D = self.setting.D
-        self.save_matrices()
-        for l in range(self.setting.L):
-            if column.ridge > 0.0:
-                self.inverse.fold(l)
-                withdraw(&self.inverse.P[l, i, 0], i, self.x + l * D, D)
-                if self.u != NULL:
-                    withdraw(&self.inverse.P[l, i, 0], i, self.u + l * D, D)
-                self.inverse.remove(l, i)
+        """Values have grown beyond all measure: what was learnt from the earlier ones weighs nothing beside them."""
+        cdef double entered = column.entered
+        self.members.take_out(i, column.ridge > 0.0)
         self.centered -= column.center != 0.0
-        column.center = column.first = column.second = column.biggest = column.ridge = 0.0
-        column.factor = factor
-
-
-cdef void withdraw(const double* P_i, Py_ssize_t i, double* x, Py_ssize_t D) noexcept nogil:
-    axpy(-x[i] / P_i[i], P_i, x, D)
-    x[i] = 0.0
+        memset(column, 0, sizeof(Column))
+        column.factor, column.entered = factor, entered
 
 
 cdef double power_near(double z) noexcept nogil:

@@ -16,6 +16,9 @@ cdef class Setting:
     cdef readonly double forgetting           # λ = 2^(−1/h) per round; 1: nothing is forgotten
     cdef readonly double forgotten            # 1 − λ
     cdef double[::1] eta                      # per lane
+    cdef double[::1] kept                     # per lane: λ of Newton lanes; 1: nothing is forgotten
+    cdef readonly bint forgets                # any of them is below 1
+    cdef readonly Py_ssize_t whole_lanes      # the first ones, which keep a whole matrix where the others keep its diagonal
     cdef double[::1] epsilons                 # per lane; structures whose lanes may differ in it read these
     cdef readonly object blocks               # the block of each coefficient, or None
     cdef readonly Py_ssize_t rank             # of a sketch; 0: there is none

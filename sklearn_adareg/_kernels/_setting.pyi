@@ -28,8 +28,11 @@ class Setting:
     refresh: float
     forgetting: float
     forgotten: float
+    forgets: bool
+    whole_lanes: int
     blocks: Any
     rank: int
     def __init__(self, recipe: Any, lanes: int) -> None: ...
+    def kept_by(self, member: int) -> Any: ...
 class Clock:
     def __init__(self, setting: Setting, now: np.ndarray) -> None: ...

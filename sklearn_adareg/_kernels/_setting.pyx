@@ -21,13 +21,20 @@ cdef class Setting:
         self.gamma = 0.0 if isinstance(recipe.average, bool) else recipe.average
         self.scaled, self.relative, self.shifted = recipe.scaled, recipe.relative, recipe.shifted
         self.degree, self.counted, self.weights_as_rows = recipe.degree, recipe.counted, recipe.weights_as_rows
-        self.epsilon, self.refresh, self.start = self.epsilons[0], recipe.refresh, recipe.start
         rate = 0.0 if recipe.half_life is None else -log(2.0) / recipe.half_life
         self.forgetting, self.forgotten = exp(rate), -expm1(rate)
+        kept = np.zeros(self.R) + (np.asarray(recipe.kept, dtype=np.float64) if recipe.kept else self.forgetting)
+        self.kept, self.forgets = np.repeat(kept, lanes), bool((kept < 1.0).any())
+        self.whole_lanes = self.L - recipe.diagonal_members * lanes
+        self.epsilon, self.refresh, self.start = self.epsilons[0], recipe.refresh, recipe.start
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
         self.zeros = recipe.zeros
         self.rank = recipe.rank or 0
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
+
+    def kept_by(self, Py_ssize_t member):
+        """λ of a member."""
+        return self.kept[member * self.K]
 
 
 cdef class Clock:

@@ -28,6 +28,7 @@ cdef class Structure:
     cdef bint logistic               # the loss is log(1 + exp(−ym)) in each lane
     cdef const double* curvatures    # per lane: ℓ'' of the round under way, or NULL: steps are explicit
     cdef double* average_margins     # per lane: where ``predict`` leaves the margins of the averages, or NULL
+    cdef double* iterate_margins     # per lane: those of the iterates that would be published, before units change; or NULL
     cdef const double* slopes        # per lane: ω ℓ' of the round under way
     cdef double round_weight         # ω of the round under way
     cdef double longest_step         # that a gradient of norm 1 can cause

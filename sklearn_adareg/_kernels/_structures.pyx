@@ -35,7 +35,7 @@ cdef class Structure:
         self.clock = potential.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays, setting.forgetting) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
-        self.curvatures = self.average_margins = NULL
+        self.curvatures = self.average_margins = self.iterate_margins = NULL
         cdef double epsilon = setting.epsilon
         cdef double longest = 0.0
         if not potential.fallible:

@@ -5,12 +5,13 @@ Features are measured in the largest value that each has had, residuals in their
 margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
-from libc.math cimport INFINITY, copysign, fabs, fmax, log, sqrt
+from libc.math cimport INFINITY, copysign, fabs, fmax, fmin, log, sqrt
 
 from ._loops cimport dot
 
 import numpy as np
 
+cdef double MONSTROUS = 100.0        # a residual beyond so many root mean squares counts as so many
 cdef double SHRUNK = 0.4             # no power of λ where h is rational, so that rounding does not decide
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
 
@@ -121,8 +122,11 @@ cdef class Residuals:
 
     cdef double propose(self, Py_ssize_t lane, double residual, double weight) noexcept nogil:
         """ρ of a lane with this residual; 0 while all residuals are 0."""
+        cdef double square = residual * residual
+        if self.squares[lane] > 0.0:         # one row must not make all others count nothing
+            square = fmin(square, MONSTROUS * MONSTROUS * self.squares[lane] / self.weight[0])
         self.new_weight = self.forgetting * self.weight[0] + weight
-        self.new_squares[lane] = self.forgetting * self.squares[lane] + weight * residual * residual
+        self.new_squares[lane] = self.forgetting * self.squares[lane] + weight * square
         return sqrt(self.new_squares[lane] / self.new_weight)
 
     cdef void commit(self) noexcept nogil:

@@ -43,7 +43,10 @@ def test_a_feature_may_be_rounding_noise_first_and_normal_later(width, loss, fac
     assert model.t_ == 300
     assert_finite(model)
     plain = learnt(loss, np.delete(X, 0, axis=1), score)
-    assert model.progressive_loss_ < plain.progressive_loss_ * 1.1 + 0.02
+    # the first normal row is predicted with a weight for noise; what counts is what comes after
+    fresh = rng.normal(size=(200, width))
+    answers, others = model.predict(fresh), plain.predict(np.delete(fresh, 0, axis=1))
+    assert np.mean(np.abs(answers - others)) < 0.5 * np.abs(others).mean()
 
 
 @pytest.mark.parametrize("factor", [1e-160, 1e-300, 1e-310, 5e-324, 1e140])

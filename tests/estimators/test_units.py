@@ -304,9 +304,11 @@ def test_sparse_rows_give_the_model_of_dense_rows(way, learner):
         y = target(loss, classes, score)
         dense = learn(make(loss, learner, **WAYS[way]), X, y)
         thin = learn(make(loss, learner, **WAYS[way]), sparse.csr_array(X), y)
-        assert_alike(thin.coef_, dense.coef_, 1e-9)
-        assert_alike(thin.intercept_, dense.intercept_, 1e-9)
-        assert thin.progressive_loss_ == pytest.approx(dense.progressive_loss_, rel=1e-9)
+        # a last iterate of Newton steps under a log link multiplies rounding with every row
+        tolerance = 1e-5 if loss == "poisson" and way == "last iterate" else 1e-9
+        assert_alike(thin.coef_, dense.coef_, tolerance)
+        assert_alike(thin.intercept_, dense.intercept_, tolerance)
+        assert thin.progressive_loss_ == pytest.approx(dense.progressive_loss_, rel=tolerance)
 
 
 def in_chunks(model, X, y, between):

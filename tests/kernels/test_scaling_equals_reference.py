@@ -177,7 +177,18 @@ def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
 
 # ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
 
-COMMITTEE = (0.5, 8.0)  # epsilon of its members
+# members as (λ, ε, whether they keep the matrix)
+STEADY = ((1.0, 0.5, True), (1.0, 8.0, True))
+STEADY_JOINT = ((1.0, 0.5, True), (1.0, 2.0, False))
+FORGETTING = ((0.998, 0.25, True), (0.97, 0.5, False), (0.9, 0.5, False))
+
+
+def committee(loss, *, forgets=False):
+    members = (STEADY_JOINT if loss == "softmax" else STEADY) + FORGETTING * forgets
+    members = tuple(sorted(members, key=lambda member: not member[2]))  # matrices first
+    return {"members": members, **({"n_classes": 3} if loss == "softmax" else {"loss": loss})}
+
+
 VARIANTS = [
     {"average": 1.0},
     {"average": 10.0, "fit_intercept": False},
@@ -294,10 +305,22 @@ def test_the_pair_of_potentials_with_a_penalty_or_a_domain(loss, variant, monkey
 def test_newton_steps(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
     for w in (None, weight):
-        expected = newton(Z, y, sample_weight=w, **reference, **variant)
+        expected = newton(Z, y, sample_weight=w, **committee(loss), **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@every_loss
+def test_members_that_forget(loss, fit_intercept):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    for w in (None, weight):
+        params = {"fit_intercept": fit_intercept}
+        expected = newton(
+            Z, y, sample_weight=w, average=20.0, **committee(loss, forgets=True), **params
+        )
+        assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
 @every_loss
@@ -305,7 +328,7 @@ def test_newton_steps_with_a_given_epsilon(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
-    expected = newton(Z, y, epsilon=2.0, sample_weight=weight, **reference)
+    expected = newton(Z, y, members=((1.0, 2.0, True),), sample_weight=weight, **reference)
     assert_equals(*expected, lambda: estimator(loss, epsilon=2.0, average=10.0), Z, y, weight)
 
 
@@ -326,7 +349,9 @@ CONSTRAINED = [
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
+    reference = committee(loss)
+    if variant.get("l1_ratio"):  # one member, for the zeros of one quadratic
+        del reference["members"]
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
@@ -336,7 +361,7 @@ def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
 def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss, "epsilon": COMMITTEE}
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
     for w in (None, weight):
         for alpha in (0.02, 1.0):
             params = {"alpha": alpha, "l1_ratio": 0.9}
@@ -351,7 +376,7 @@ def test_hundreds_of_rounds_stay_on_the_references():
     Z, score, weight = rows(5, n=500)
     for loss in ("log_loss", "squared_error"):
         y = target(loss, score)
-        expected = newton(Z, y, loss=loss, average=10.0, sample_weight=weight, epsilon=COMMITTEE)
+        expected = newton(Z, y, average=10.0, sample_weight=weight, **committee(loss))
         assert_equals(*expected, lambda loss=loss: estimator(loss, average=10.0), Z, y, weight)
         expected = stacked(Z, y, loss=loss, sample_weight=weight)
         assert_equals(*expected, lambda loss=loss: estimator(loss, structure="diag"), Z, y, weight)

@@ -1,0 +1,3 @@
+# Written by .ci/stubs.
+class SmallRegression:
+    def __init__(self, width: int, prior: float) -> None: ...

@@ -1,0 +1,138 @@
+"""How a committee combines its members, in slow NumPy; every weight is from the rows before."""
+
+import numpy as np
+from reference import LOSSES
+from reference_auto import CURVATURES, PARAMETERS, softmax_of
+
+DISCOUNTS = (0.95, 0.99, 0.999, 1.0)
+
+
+def exponential_weights(losses):
+    p = np.exp(min(losses) - np.array(losses))
+    return p / p.sum()
+
+
+class Regression:
+    """Newton steps for v in v·f; f has a row per class."""
+
+    def __init__(self, width):
+        self.v, self.S = np.eye(width)[0], np.zeros((width, width))
+
+    def learn(self, f, gradient, hessian, omega, fade, returned):
+        self.S = fade * self.S + returned * np.eye(len(self.v)) + omega * hessian
+        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), omega * gradient)
+
+
+class Committee:
+    """Steady members by their averages, all by their iterates, and a choice between the two sides."""
+
+    def __init__(self, loss, steady, members, K):
+        self.loss, self.steady, self.K = loss, steady, K
+        self.steady_stacked = K == 1
+        self.recent = len(steady) < members
+        self.steady_losses = np.zeros(len(steady) + self.steady_stacked)
+        self.discounted = np.zeros((len(DISCOUNTS), members))
+        self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + 1), np.zeros(2)
+        self.of_steady, self.of_all = Regression(len(steady)), Regression(members)
+        self.total = self.weight = 0.0
+
+    def of_sides(self):
+        """Weights of the steady averages in their side, and of all iterates in theirs."""
+        p = exponential_weights(self.steady_losses)
+        n = len(self.steady)
+        steady = p[:n] + (p[n] * self.of_steady.v if self.steady_stacked else 0.0)
+        q = exponential_weights(self.recent_losses)
+        recent = (
+            sum(q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS)))
+            + q[-1] * self.of_all.v
+        )
+        return steady, recent
+
+    def combine(self, averages, iterates):
+        steady, recent = self.of_sides()
+        first = np.tensordot(steady, averages[self.steady], 1)
+        if not self.recent:
+            return first
+        p = exponential_weights(self.sides + np.array([0.0, 2.0]))
+        return p[0] * first + p[1] * np.tensordot(recent, iterates, 1)
+
+    margins = combine
+
+    def loss_at(self, margins, y, own):
+        """A regression loss is of the residual; under a log link it is above that of the best margin."""
+        if self.K > 1:
+            return -np.log(softmax_of(margins)[int(y)])
+        margin = margins[0]
+        if self.loss == "poisson":
+            m = own.offset + np.clip(margin, -15, 15) if own.shifted else margin
+            least = y - y * np.log(y) if y > 0 else 0.0
+            return max(0.0, LOSSES[self.loss](m, y, PARAMETERS)[0] - least)
+        if not own.degree:
+            return LOSSES[self.loss](margin, y, PARAMETERS)[0]
+        r = (margin + own.offset - y) / own.rho
+        return LOSSES[self.loss](r, 0.0, PARAMETERS)[0] * own.rho**own.degree
+
+    def judge(self, averages, iterates, y, omega, own, t):
+        in_units = bool(own.degree) or self.loss == "poisson"
+        steady, recent = self.of_sides()
+        f_steady, unit, cap = averages[self.steady], 1.0, 10.0
+        self.weight += omega
+        if in_units:
+            value = self.loss_at(self.combine(averages, iterates), y, own)
+            if self.total > 0:
+                value = min(value, 100 * self.total / (self.weight - omega))
+            self.total += omega * value
+            unit, cap = 2 * self.total / self.weight, 50.0
+        if not unit > 0:
+            return
+
+        def counted(margins):
+            return omega * min(cap, self.loss_at(margins, y, own) / unit)
+
+        fade = (t / (t + 1)) ** 2
+        candidates = list(f_steady)
+        if self.steady_stacked:
+            candidates.append(self.of_steady.v @ f_steady)
+        first, second = steady @ f_steady, recent @ iterates
+        ways = [exponential_weights(losses) @ iterates for losses in self.discounted]
+        ways.append(self.of_all.v @ iterates)
+        self.steady_losses = fade * self.steady_losses + [counted(m) for m in candidates]
+        if self.steady_stacked:
+            self.learn(self.of_steady, f_steady, y, omega, own, fade, 0.0)
+        if not self.recent:
+            return
+        losses = np.array([counted(m) for m in iterates])
+        self.discounted = np.array(DISCOUNTS)[:, None] * self.discounted + losses
+        self.recent_losses = 0.998 * self.recent_losses + [counted(m) for m in ways]
+        self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
+        self.sides = 0.998 * self.sides + [counted(first), counted(second)]
+
+    def learn(self, regression, f, y, omega, own, fade, returned):
+        """f is (members, K)."""
+        margins = regression.v @ f
+        in_units = bool(own.degree) or self.loss == "poisson"
+        if not in_units and np.abs(f).max() > 20:
+            omega = omega * (20 / np.abs(f).max()) ** 2
+        if self.K > 1:
+            p, hit = softmax_of(margins), int(y)
+            slopes = p - np.eye(self.K)[hit]
+            away = f - (f @ p)[:, None]
+            gradient = f @ slopes
+            hessian = (away * p) @ away.T
+            hessian += max(0.0, -2 * slopes[hit] - 1) * np.outer(gradient, gradient)
+        else:
+            curvature_of = CURVATURES.get(self.loss, lambda m, y: 0.0)
+            if own.degree:
+                r = (margins[0] + own.offset - y) / own.rho
+                slope = LOSSES[self.loss](r, 0.0, PARAMETERS)[1] / own.rho
+                curvature = curvature_of(r, 0.0) / own.rho**2
+            else:
+                unit, m = 1.0, margins[0]
+                if in_units:
+                    m = own.offset + np.clip(m, -15, 15) if own.shifted else m
+                    unit = own.rho * own.gradient_unit
+                slope = LOSSES[self.loss](m, y, PARAMETERS)[1] / unit
+                curvature = curvature_of(m, y) / unit
+            gradient = slope * f[:, 0]
+            hessian = max(curvature, slope**2) * np.outer(f[:, 0], f[:, 0])
+        regression.learn(f, gradient, hessian, omega, fade, returned)
