@@ -210,7 +210,7 @@ def newton(
     committee = None
     if len(members) > 1:
         steady = [r for r, (kept, *_) in enumerate(members) if kept == 1]
-        committee = Committee(loss, steady, len(members), K)
+        committee = Committee(loss, steady, len(members), K, convex=bool(alpha and l1_ratio))
     columns = Columns(d, centring=fit_intercept)
     forgets = any(kept < 1 for kept, *_ in members)
     t, C, total = 0, 0.0, 0.0
@@ -265,11 +265,21 @@ def newton(
     if average is False:
         averages = iterates
     weights = averages[0] if committee is None else committee.combine(averages, iterates)
-    if zeros:  # of one member
-        for k, (lane, of) in enumerate(zip(lanes, residuals, strict=True)):
-            unit = t * alpha * l1_ratio * of.rho / of.gradient_unit
-            due = np.where(np.arange(D) < d, unit, 0.0)
-            weights[k] = lasso(lane.G, due * lane.subgradient, due, weights[k])
+    if zeros:  # of the members' quadratics, each with what it counts
+        shares = np.ones(1)
+        if committee is not None:
+            shares = np.abs(committee.of_sides()[0])
+            shares /= shares.sum()
+        for k in range(K):
+            own_lanes, of = lanes[k::K], residuals[k::K]
+            unit = shares @ [each.rho / each.gradient_unit for each in of]
+            due = np.where(np.arange(D) < d, t * alpha * l1_ratio * unit, 0.0)
+            weights[k] = lasso(
+                np.tensordot(shares, [lane.G for lane in own_lanes], 1),
+                due * (shares @ [lane.subgradient for lane in own_lanes]),
+                due,
+                weights[k],
+            )
     if fit_intercept:
         weights[:, d] += own.offset - weights[:, :d] @ columns.centre
     if committee is not None:
