@@ -122,7 +122,7 @@ class Columns:
     def renew_ridge(self, i, lanes):
         """ε times root mean square times largest, renewed when that has grown by 1.2²."""
         values, base = np.array(self.values[i]), 0.0
-        if 2 * len(values) > self.t:
+        if self.centring and 2 * len(values) > self.t:
             base = max(values.min(), 0.0) + min(values.max(), 0.0)
             values = np.concatenate([values, np.zeros(self.t - len(values))])
         square = np.sqrt(np.mean((values - base) ** 2)) * np.abs(values - base).max()

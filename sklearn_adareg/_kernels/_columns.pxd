@@ -23,6 +23,7 @@ cdef class Columns:
     cdef Py_ssize_t* which           # and whose they are
     cdef Py_ssize_t changed, room
     cdef object owner
+    cdef bint centers                # an intercept makes up for them
 
     cdef void make_room(self, Py_ssize_t most) except *
     cdef void undo(self) noexcept nogil

@@ -35,8 +35,8 @@ cdef class Columns:
         memset(&column, 0, sizeof(Column))
         return tuple(column)
 
-    def __init__(self, double[:, ::1] records):
-        self.owner, self.columns = records, <Column*> &records[0, 0]
+    def __init__(self, double[:, ::1] records, bint centers=True):
+        self.owner, self.columns, self.centers = records, <Column*> &records[0, 0], centers
 
     def __dealloc__(self):
         free(self.old)
@@ -102,10 +102,10 @@ cdef class Columns:
     cdef double outgrown(self, const Column* column, double rounds, double limit) noexcept nogil:
         """The square that a ridge should stand for, root mean square times largest, where it exceeds ``limit``; else 0.
 
-        Both are distances from 0, or from the value nearest to 0 for a feature that is mostly on one side of it and not zero."""
+        Both are distances from 0; where features have centers, from the value nearest to 0 for one that is mostly on one side."""
         cdef double base = 0.0, count = column.seen, zeros = 0.0
         cdef double away, squares, farthest, bound
-        if 2.0 * column.seen > rounds:
+        if self.centers and 2.0 * column.seen > rounds:
             base = column.low if column.low > 0.0 else fmin(column.high, 0.0)
             zeros, count = rounds - column.seen, rounds
         away = base - column.center

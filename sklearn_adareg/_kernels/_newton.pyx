@@ -64,7 +64,7 @@ cdef class Newton(Full):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
-        self.columns = Columns(arrays["columns"])
+        self.columns = Columns(arrays["columns"], setting.intercept)
         self.own_units, self.tells = True, self.unconstrained
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
         self.zc, self.filled = np.empty(1), np.empty(setting.D)

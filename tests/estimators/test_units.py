@@ -382,3 +382,9 @@ def test_a_weight_from_before_its_feature_was_seen_keeps_its_raw_value(structure
     model.partial_fit([[0.0, 5.0]], [1])
     np.testing.assert_allclose(model.coef_, [[1.0, 1.0]])
     assert model.progressive_loss_ == 0
+
+
+def test_constant_features_take_the_place_of_an_intercept():
+    X, y = np.ones((50, 3)), np.full(50, 2.0)
+    model = AdaRegRegressor(fit_intercept=False).partial_fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, rtol=0.05)
