@@ -2,9 +2,9 @@
 
 Rows go to an estimator in chunks of ``ceil(n / 2500)``, one row for the small streams: ``predict``
 on the chunk, then ``partial_fit`` on it. Within a chunk predictions come from the model as it was
-before, so no row has a say in its own prediction, and chunks flatter nobody. ``progressive_loss_``,
-taken row by row inside the kernel, stands beside them: the loss of the iterates, where ``predict``
-may use their average.
+before, so no row has a say in its own prediction, and chunks flatter nobody. ``progressive_loss_``
+stands beside them as "row by row": the loss of ``predict`` where every call has one row. On a stream
+that changes it is lower, since the model then knows the row before.
 """
 
 import warnings
@@ -131,7 +131,7 @@ def run_streams(folder, only, peers):
     print("\nstreams in their own order, every row predicted before it is learnt from\n")
     print(
         f"{'data':22} {'learner':27}"
-        + "".join(f"{name.replace('progressive_loss', 'iterates'):>11}" for name in columns)
+        + "".join(f"{name.replace('progressive_loss', 'row by row'):>11}" for name in columns)
     )
     rows = []
     for name in names:
