@@ -149,7 +149,8 @@ def bounds(progress, clip, classes, delta, sums):
 def _predictor(state, clip):
     published = state.recipe.as_published and _workers.tells(state)
     what = "the model that was published" if published else "the iterate"
-    text = f"{what} before a round that is drawn at random, each of the {int(state.progress.total('rows')):,} rows at first sight alike"
+    rounds = int(state.progress.total("rows"))
+    text = f"{what} before a round that is drawn at random, each of the {rounds:,} rows at first sight alike"
     probabilities = state.classes is not None and np.isfinite(clip).all()
     if probabilities:
         least = np.exp(-clip[1])
