@@ -3,7 +3,8 @@
 Let ℓ_1, ℓ_2, … be losses and μ_t = E[ℓ_t | the rounds before]. For a fixed λ a product of factors with conditional expectation at
 most 1 is a supermartingale; so is a mixture of such products over a distribution of λ that is fixed beforehand. By Ville's
 inequality it reaches 1/δ at any time with probability at most δ, and solving "mixture < 1/δ" for the mean of μ_1 … μ_t gives a
-bound that holds for all t together [Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", 2021].
+bound that holds for all t together [Howard, Ramdas, McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic
+confidence sequences", 2021].
 
 The distribution has finitely many points, so that the mixture is an exact sum: λ is a function of u > 0, and ln u is distributed as
 a Cauchy variable cut off and put on a grid. Its heavy tails cost ln(1 + distance²), so that the bound is near that of
