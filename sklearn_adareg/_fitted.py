@@ -77,6 +77,12 @@ class FittedLinearModel:
         return state.progress.curve(state.classes)
 
     @property
+    def memory_(self):
+        """The effective number of rows in use now."""
+        state = self._fitted_state()
+        return guard_of(self).read(lambda: _workers.memory(state))
+
+    @property
     def potential_(self):
         """The potential in use."""
         return self._fitted_state().recipe.potential

@@ -104,6 +104,11 @@ cdef class Method:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
+    def memory(self):
+        """The number of rows in use, Σ λ^(t−s) over the rounds s: t where nothing is forgotten."""
+        cdef double rounds = self.clock.now[0]
+        return rounds if self.setting.forgotten == 0.0 else self.clock.discounted(rounds)
+
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         """``shown`` from the margins of the lanes and of their averages, without offsets."""
         memcpy(&self.shown[0], averages if self.setting.averaging else margins, self.setting.K * sizeof(double))
