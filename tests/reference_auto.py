@@ -14,10 +14,10 @@ from reference import (
     POTENTIALS,
     FrequentDirections,
     preconditioner,
-    project,
     prox,
     turns,
 )
+from reference_domains import project
 from reference_memory import Memory, discounted, forgetting
 from scipy.optimize import brentq
 
