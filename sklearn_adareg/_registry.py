@@ -54,6 +54,11 @@ def _poisson_exp_concavity(margin, target, weight):
     return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
 
 
+def _twice(mean_loss):
+    """The mean square of residuals, of which the loss is half."""
+    return 2 * mean_loss
+
+
 LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
@@ -61,6 +66,7 @@ CLASSIFICATION_LOSSES = {
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
+        dispersion=np.ones_like,
         clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         plain="sklearn.linear_model.LogisticRegression",
     ),
@@ -81,6 +87,7 @@ REGRESSION_LOSSES = {
         _losses.SquaredError,
         exp_concavity=_squared_error_exp_concavity,
         degree=2,
+        dispersion=_twice,
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
@@ -257,6 +264,7 @@ STRUCTURES = {
         _full_kernel,
         newton=True,
         forgets=True,
+        tells_errors=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -265,6 +273,7 @@ STRUCTURES = {
     "block": Structure(
         _block_kernel,
         forgets=True,
+        tells_errors=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
@@ -299,6 +308,7 @@ STRUCTURES = {
         auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
+        tells_errors=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",

@@ -82,6 +82,12 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def accumulated(self):
+        """G of each lane, (L, D, D), in features measured from their centers; that of a lane that keeps a diagonal has zeros beside it."""
+        inflation = self.arrays["inflation"][:, None, None]
+        diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
+        return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
+
     def in_raw_units(self, weights):
         """Weights of the features themselves, the intercept as if nothing had been centered."""
         d, names = self.setting.d, Columns.names()
