@@ -16,7 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _early, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
 from ._fitted import FittedLinearModel
@@ -153,6 +153,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                     **watch.fitted_attributes(),
                 }
 
+            finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
@@ -162,6 +163,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
+                if finishes and _finish.finish(state, X, order, targets, weights):
+                    break
+                finishes = False
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))

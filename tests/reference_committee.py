@@ -26,9 +26,9 @@ class Regression:
 class Committee:
     """Steady members by their averages, all by their iterates, and a choice between the two sides."""
 
-    def __init__(self, loss, steady, members, K):
+    def __init__(self, loss, steady, members, K, convex=False):
         self.loss, self.steady, self.K = loss, steady, K
-        self.steady_stacked = K == 1
+        self.steady_stacked = K == 1 and not convex
         self.recent = len(steady) < members
         self.steady_losses = np.zeros(len(steady) + self.steady_stacked)
         self.discounted = np.zeros((len(DISCOUNTS), members))

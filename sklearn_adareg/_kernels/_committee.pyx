@@ -81,7 +81,7 @@ cdef class Committee(Method):
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
-        self.steady_stacked = self.members_of_group == 1
+        self.steady_stacked = self.members_of_group == 1 and not setting.l1 > 0.0     # zeros need a convex combination
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
         self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
@@ -110,7 +110,12 @@ cdef class Committee(Method):
         iterates = self.structure.last_iterate().reshape(R, K, D)
         averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
         averages = averages[np.asarray(self.steady_members)]
-        return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
+        combined = np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates]))
+        if self.setting.zeros:                   # of the members' quadratics, each with what it counts
+            shares = np.abs(weights[:, self.S:])
+            shares[:, np.asarray(self.steady_members)] += np.abs(weights[:, :self.S])
+            combined = self.with_zeros(combined, shares / shares.sum(axis=1, keepdims=True))
+        return self.with_offsets(combined)
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
