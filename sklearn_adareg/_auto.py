@@ -81,16 +81,15 @@ def resolve_half_life(half_life):
     return None if half_life is None or half_life == "auto" else float(half_life)
 
 
-def choose_method(params, potential, structure, joint):
+def choose_method(params, potential, structure):
     """The method by which "auto" learns the step size where the pieces have one, else "algorithm1".
 
-    Newton steps of several members make a committee, unless epsilon is given or a softmax has an L1 penalty.
+    Newton steps of several members make a committee, unless epsilon is given.
     """
     if _rules.learns_steps(params):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
-            one = joint and _rules.has_l1(params)  # zeros are of matrices, and a softmax has one
-            return "newton" if one or params["epsilon"] != "auto" else "committee"
+            return "committee" if params["epsilon"] == "auto" else "newton"
         plain = params["domain"] is None and not params["alpha"]
         if structure.newton_stack and potential.newton and plain:
             return "newton_stack"
@@ -107,8 +106,7 @@ def choose_members(params, method, joint, in_order):
     if method != "committee":
         return ()
     members = STEADY_JOINT if joint else STEADY
-    auto = params["half_life"] == params["average"] == "auto"
-    if in_order and auto and not _rules.has_l1(params):
+    if in_order and params["half_life"] == "auto" and params["average"] == "auto":
         members += FORGETTING
     return tuple(sorted(members, key=lambda member: not member.whole))
 
@@ -138,9 +136,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
     potential, structure = resolve_names(params, d)
     _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
-    joint = shape.joint and shape.lanes > 1
-    method = choose_method(params, entry, _registry.STRUCTURES[structure], joint)
-    members = choose_members(params, method, joint, in_order)
+    method = choose_method(params, entry, _registry.STRUCTURES[structure])
+    members = choose_members(params, method, shape.joint and shape.lanes > 1, in_order)
     potential_parameters = {name: params[name] for name in entry.parameters}
     pair = _registry.STRUCTURES[structure].auto_pair
     auto = params["potential"] == params["structure"] == "auto"

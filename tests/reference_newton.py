@@ -219,7 +219,9 @@ def newton(
     committee = None
     if len(members) > 1:
         steady = [r for r, (kept, *_) in enumerate(members) if kept == 1]
-        committee = Committee(loss, steady, len(members), K, convex=bool(alpha and l1_ratio))
+        committee = Committee(
+            loss, steady, len(members), K, l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio)
+        )
     columns = Columns(d, centring=fit_intercept)
     forgets = any(kept < 1 for kept, *_ in members)
     t, C, total = 0, 0.0, 0.0
@@ -268,26 +270,30 @@ def newton(
                 i, charge = columns.entered[t % many], alpha * many * of.rho / of.gradient_unit
                 lane.shrink(i, (1 - l1_ratio) * charge, eta)
                 if l1_ratio:
-                    memory = min(1.0, (gamma + 1) * many / t)
+                    memory = min(1.0, many * max((gamma + 1) / t, 1 - lane.kept))
                     lane.threshold(i, eta * l1_ratio * charge, memory)
             if lane.kept < 1:
                 lane.forget(t, columns.entered, columns.ridge)
+        if committee and alpha:
+            coefs = [np.array([lane.x[:d] for lane in lanes]).reshape(-1, K, d)] * 2
+            if average is not False:
+                coefs[0] = np.array([lane.mean[:d] for lane in lanes]).reshape(-1, K, d)
+            committee.take_weights(*coefs, t)
     iterates = np.array([lane.x for lane in lanes]).reshape(-1, K, D)
     averages = np.array([lane.mean for lane in lanes]).reshape(-1, K, D)
     if average is False:
         averages = iterates
     weights = averages[0] if committee is None else committee.combine(averages, iterates)
     if zeros:  # of the members' quadratics, each with what it counts
-        shares = np.ones(1)
-        if committee is not None:
-            shares = np.abs(committee.of_sides()[0])
-            shares /= shares.sum()
+        shares = np.ones(1) if committee is None else committee.shares()
+        rounds = [t if lane.kept == 1 else (1 - lane.kept**t) / (1 - lane.kept) for lane in lanes]
         for k in range(K):
             own_lanes, of = lanes[k::K], residuals[k::K]
             unit = shares @ [each.rho / each.gradient_unit for each in of]
-            due = np.where(np.arange(D) < d, t * alpha * l1_ratio * unit, 0.0)
+            due = np.where(np.arange(D) < d, alpha * l1_ratio * unit, 0.0)
+            G = [lane.G / n for lane, n in zip(own_lanes, rounds[k::K], strict=True)]
             weights[k] = lasso(
-                np.tensordot(shares, [lane.G for lane in own_lanes], 1),
+                np.tensordot(shares, G, 1),
                 due * (shares @ [lane.subgradient for lane in own_lanes]),
                 due,
                 weights[k],

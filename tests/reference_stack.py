@@ -132,7 +132,7 @@ class Combination:
         if self.numbers >= max(4 * seen, len(z) / 8):
             self.numbers, self.Q = 0, np.zeros_like(self.Q)
             for w in np.concatenate(list(candidates), axis=1).T:
-                size = max(abs(self.v @ w), 1e-3 * np.abs(self.v * w).sum())
+                size = max(abs(self.v @ w), 0.1 * np.abs(w).max())
                 if size:
                     self.Q += (l1 / size + l2) * np.outer(w, w)
 

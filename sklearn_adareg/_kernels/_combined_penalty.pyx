@@ -9,7 +9,7 @@ i-th coefficient of every candidate, the combined coefficient is m_i = v·w_i, s
 the quadratic that touches R at the v for which the m_i were computed. Q is renewed each time that a few times as many numbers of rows
 have been read as there are features seen, so a round stays O(nnz) amortised.
 """
-from libc.math cimport fabs, fmax
+from libc.math cimport fmax
 
 from ._coordinatewise cimport Coordinatewise
 from ._rows cimport Row
@@ -19,7 +19,6 @@ import numpy as np
 
 cdef double NUMBERS = 4.0            # read between renewals, per feature seen,
 cdef double AT_LEAST = 0.125         # and per feature
-cdef double CANCELLED = 1e-3         # of Σ|v_a w_ai|: an |m_i| below counts as this much
 
 
 cdef class CombinedPenalty:
@@ -41,11 +40,7 @@ cdef class CombinedPenalty:
 
     cdef void add(self, Py_ssize_t which, const double* v, double unit, double* gradient, double* S) noexcept nogil:
         """One round's penalty, in this unit of the loss, into the gradient and the matrix of a v."""
-        cdef Py_ssize_t a, b
-        for a in range(self.width):
-            for b in range(self.width):
-                gradient[a] += self.Q[which, a, b] / unit * v[b]
-                S[a * self.width + b] += self.Q[which, a, b] / unit
+        join(&self.Q[which, 0, 0], v, unit, self.width, gradient, S)
 
     cdef void count(self, Row* row) noexcept nogil:
         """The round stands, and its units are not committed yet: count what it reads, zeros not, and what it sees first."""
@@ -64,9 +59,9 @@ cdef class CombinedPenalty:
             self.renew(v)
 
     cdef void renew(self, const double[:, ::1] v) noexcept nogil:
-        cdef Py_ssize_t a, b, i, k, r, e, which
+        cdef Py_ssize_t a, i, k, r, e, which
         cdef Py_ssize_t K = self.setting.K
-        cdef double m, size, factor, kept = 1.0
+        cdef double kept = 1.0
         self.Q[:, :, :] = 0.0
         for i in range(self.setting.d):
             if self.scale.scale[i] == 0.0:
@@ -80,14 +75,6 @@ cdef class CombinedPenalty:
                     self.w[self.averages + r] = self.cells.x[e]
                     if self.averages:
                         self.w[r] = self.cells.x[e] - kept * self.cells.u[e] / self.clock.C
-                m = size = 0.0
                 for a in range(self.width):
                     self.w[a] /= self.scale.scale[i]
-                    m += v[which, a] * self.w[a]
-                    size += fabs(v[which, a] * self.w[a])
-                if size == 0.0:
-                    continue
-                factor = self.setting.l1 / fmax(fabs(m), CANCELLED * size) + self.setting.l2
-                for a in range(self.width):
-                    for b in range(self.width):
-                        self.Q[which, a, b] += (factor * self.w[a]) * self.w[b]
+                touch(&self.w[0], &v[which, 0], self.width, self.setting.l1, self.setting.l2, &self.Q[which, 0, 0])

@@ -93,8 +93,8 @@ cdef class Coordinatewise(Structure):
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
-        # between rounds a penalty may be due, and an average of points of the domain in earlier units may lie outside
-        self.tells = (setting.averaging or not self.penalised) and (
+        # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
+        self.tells = (not self.penalised or (setting.averaging and setting.R == 1)) and (
             not setting.scaled or (self.unconstrained and self.memory is None))
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:

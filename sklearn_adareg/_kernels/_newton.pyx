@@ -70,7 +70,7 @@ cdef class Newton(Full):
         super().__init__(setting, potential, domain, arrays)
         self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
         self.columns = Columns(arrays["columns"], setting.intercept)
-        self.own_units, self.tells = True, self.unconstrained
+        self.own_units, self.tells = True, self.unconstrained and not setting.zeros
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
         self.zc, self.filled = np.empty(1), np.empty(setting.D)
         self.subgradient = arrays.get("subgradient")
@@ -116,11 +116,12 @@ cdef class Newton(Full):
     def with_zeros(self, weights, shares):
         """The minimiser of the lanes' own quadratic and the L1 penalty, from the combined weights (K, D) of members with ``shares``.
 
-        ½ (x − w)ᵀ G (x − w) − t l1 s·(x − w) + t l1 ‖x‖₁ with s the subgradient: at the optimum x is w, but for its zeros.
+        ½ (x − w)ᵀ G/t (x − w) − l1 s·(x − w) + l1 ‖x‖₁ with s the subgradient, t the rounds in G: at the optimum x is w, but for its
+        zeros.
         """
         cdef Py_ssize_t d = self.setting.d
-        K, t = self.setting.K, self.arrays["clock"][0]
-        G, s = self.members.inverse.accumulated(), self.arrays["subgradient"]
+        K = self.setting.K
+        G, s = self.mean_matrices(), self.arrays["subgradient"]
         rate, unit = self.residual_rates()
         factor = self.arrays["columns"][:d, Columns.names().index("factor")]
         low, high = self.domain.lower, self.domain.upper
@@ -131,11 +132,22 @@ cdef class Newton(Full):
         for k in range(K):
             lanes = np.arange(self.setting.R) * K + k
             matrix = np.tensordot(shares[k], G[lanes], 1)
-            due = t * self.setting.l1 * factor * (shares[k] @ (rate / unit)[lanes, 0])
+            due = self.setting.l1 * factor * (shares[k] @ (rate / unit)[lanes, 0])
             slope = np.zeros(self.setting.D)
             slope[:d] = due * (shares[k] @ s[lanes, :d])
             found[k] = minimised(matrix, slope, due, lower, upper, found[k])
         return found
+
+    def mean_matrices(self):
+        """G of each lane, (L, D, D), over the number of rounds in it."""
+        whole, L, D = self.setting.whole_lanes, self.setting.L, self.setting.D
+        G = np.zeros((L, D, D))
+        G[:whole] = self.members.inverse.accumulated() / self.arrays["inflation"][:, None, None]
+        G[whole:, np.arange(D), np.arange(D)] = self.arrays["diagonal"]
+        t, kept = self.arrays["clock"][0], np.asarray(self.setting.kept)
+        with np.errstate(all="ignore"):
+            rounds = np.where(kept < 1.0, (1.0 - kept**t) / (1.0 - kept), t)
+        return G / np.maximum(rounds, 1.0)[:, None, None]
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
@@ -249,7 +261,8 @@ cdef class Newton(Full):
             taken = self.members.threshold(lane, i, most, self.clock.C)
             if isfinite(taken):
                 # averaged as x is, it is a subgradient of |x_i| for the model to be published with
-                unit = fmin(1.0, (self.setting.gamma + 1.0) * self.entered / self.clock.t)
+                unit = fmax((self.setting.gamma + 1.0) / self.clock.t, 1.0 - self.setting.kept[lane])
+                unit = fmin(1.0, unit * self.entered)
                 self.subgradient[lane, i] += unit * (taken / most - self.subgradient[lane, i])
 
     cdef void forget_in(self, Py_ssize_t lane) noexcept nogil:

@@ -15,7 +15,7 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
-    "_methods _combined_penalty",
+    "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",

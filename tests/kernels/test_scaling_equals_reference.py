@@ -356,11 +356,8 @@ CONSTRAINED = [
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = committee(loss)
-    if variant.get("l1_ratio") and loss == "softmax":  # one member, for the zeros of its matrices
-        del reference["members"]
     for w in (None, weight):
-        expected = newton(Z, y, sample_weight=w, **reference, **variant)
+        expected = newton(Z, y, sample_weight=w, **committee(loss), **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
 
 
@@ -368,14 +365,15 @@ def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
 def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
-    reference = {"n_classes": 3} if loss == "softmax" else committee(loss)
     for w in (None, weight):
-        for alpha in (0.02, 1.0):
+        for alpha, half_life in itertools.product((0.02, 1.0), ("auto", None)):
             params = {"alpha": alpha, "l1_ratio": 0.9}
+            reference = committee(loss, forgets=half_life == "auto")
             expected = newton(
                 Z, y, sample_weight=w, average=20.0, zeros=True, **reference, **params
             )
-            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+            make = partial(estimator, loss, half_life=half_life, **params)
+            assert_equals(*expected, make, Z, y, w)
         assert np.count_nonzero(expected[0]) < expected[0].size
 
 
