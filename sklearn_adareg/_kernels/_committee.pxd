@@ -24,7 +24,7 @@ cdef class Committee(Method):
     cdef double[::1] M, M_slopes, scratch
     cdef double[::1] iterate_margins
     cdef CommitteePenalty penalty             # None: there is none
-    cdef double[:, ::1] penalties             # of the candidates of each group: the members, then those in the order of ``candidates``
+    cdef double[:, ::1] penalties             # of the members of each group, then in the order of ``candidates``
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil
     cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil

@@ -210,6 +210,30 @@ def test_the_model_tends_to_the_one_without_a_penalty(structure, params):
     assert gaps[2] < 0.1 * gaps[1] or gaps[2] < 1e-8
 
 
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+def test_members_that_forget_and_a_softmax_go_on_under_a_penalty(l1_ratio):
+    """A stream that drifts, learnt with a penalty that does nothing."""
+    X, score = rows(10, n=600)
+    score[300:] *= -1
+    for y in (score > 0, np.digitize(score, [-1.0, 1.0])):
+        model, free = (
+            AdaRegClassifier(alpha=alpha, l1_ratio=l1_ratio).partial_fit(X, y, classes=np.unique(y))
+            for alpha in (1e-10, 0.0)
+        )
+        assert model.method_ == free.method_ == "committee"
+        assert model.memory_ == pytest.approx(free.memory_, rel=1e-5) and free.memory_ < 400
+        np.testing.assert_allclose(model.predict_proba(X), free.predict_proba(X), atol=1e-6)
+
+
+def test_a_stream_under_a_strong_penalty_follows_a_drift_and_has_zeros():
+    X, score = rows(20, n=1200)
+    score[600:] *= -1
+    model = AdaRegRegressor(alpha=0.1 * score.std(), l1_ratio=1.0).partial_fit(X, score)
+    late = Lasso(alpha=0.1 * score.std()).fit(X[600:], score[600:])
+    assert np.corrcoef(model.coef_, late.coef_)[0, 1] > 0.95
+    assert np.mean((model.coef_ != 0) == (late.coef_ != 0)) > 0.8
+
+
 def test_a_sparse_model_is_stored_as_one():
     X, y = rows(400)
     model = AdaRegRegressor(alpha=1.0, l1_ratio=1.0).fit(X, y)

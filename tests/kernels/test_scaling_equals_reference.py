@@ -236,9 +236,8 @@ def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
     for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
         params = {"potential": potential, "structure": structure, **variant}
-        for w in (None, weight):
-            expected = stacked(Z, y, sample_weight=w, **reference, **params)
-            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+        expected = stacked(Z, y, sample_weight=weight, **reference, **params)
+        assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, weight)
 
 
 @some_losses
@@ -296,9 +295,8 @@ def test_the_pair_of_potentials_with_a_penalty_or_a_domain(loss, variant, monkey
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
     y = target(loss, score)
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
-    for w in (None, weight):
-        expected = stacked(Z, y, sample_weight=w, potential="auto", **reference, **variant)
-        assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
+    expected = stacked(Z, y, sample_weight=weight, potential="auto", **reference, **variant)
+    assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, weight)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
