@@ -339,8 +339,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
-        report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
         segments, guard = _workers.Segments(state), guard_of(self)
+        report = ProgressiveReport(
+            state,
+            quiet=not self.verbose,
+            streaming=streaming,
+            memory=lambda: guard.read(lambda: _workers.memory(state)),
+        )
         rows = _workers.rows_of(state, X)
         one_by_one = margins is not None and not _workers.tells(state)
         start, end = 0, len(order)

@@ -123,7 +123,7 @@ COMMON = {
     "n_jobs": """n_jobs : int or None, default=None
     Number of threads for weight vectors that learn independently ({independent}). The model does not depend on it.""",
     "verbose": """verbose : int, default=0
-    Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line.""",
+    Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line, and ``memory_``.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
     Seed of the shuffling and of the split.""",
 }
@@ -152,6 +152,12 @@ progressive_curve_ : dict of ndarrays
     The course of ``progressive_loss_`` over the ``rows`` at first sight: ``mean_loss`` so far and ``mean_loss_since`` the last point;
     for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples of a power
     of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
+memory_ : float
+    The effective number of rows in use now, :math:`\\sum_k w_k (1-\\lambda_k^t)/(1-\\lambda_k)` over the members of a committee, with
+    :math:`t` where :math:`\\lambda_k = 1`: member k keeps :math:`\\lambda_k` per row, and :math:`w_k` is what all members of that
+    :math:`\\lambda_k` count together in ``coef_``, as a share. Without a committee :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of
+    h; where nothing is forgotten it is ``t_``. It falls when a stream changes and grows back. Every pass of ``fit`` counts its
+    rows again.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with several priors and memories, combined by their progressive

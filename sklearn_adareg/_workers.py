@@ -83,6 +83,12 @@ def published(state):
     )
 
 
+def memory(state):
+    """The number of rows in use now, a mean over the weight vectors."""
+    lanes = [block.recipe.lanes for block in state.blocks]
+    return float(np.average([method_of(block).memory() for block in state.blocks], weights=lanes))
+
+
 def tells(state):
     """Whether rounds can tell what the model published before them would have predicted."""
     return all(method_of(block).structure.tells for block in state.blocks)

@@ -134,13 +134,15 @@ cdef class Committee(Method):
         return np.array(self.coefficients)
 
     def memory(self):
-        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what each member counts."""
-        counts = np.abs(self.present_coefficients()).mean(axis=0)
-        rounds = self.arrays["clock"][0]
+        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what the members of one λ count together, in absolute value: two
+        that keep the same rows and have opposite signs cancel each other's weights."""
         kept = np.array([self.setting.kept_by(r) for r in range(self.R)])
+        factors, which = np.unique(np.concatenate([kept[np.asarray(self.steady_members)], kept]), return_inverse=True)
+        together = self.present_coefficients() @ (which[:, None] == np.arange(len(factors)))
+        counts = np.abs(together).mean(axis=0)
+        rounds = self.arrays["clock"][0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            rows = np.where(kept < 1.0, (1.0 - kept**rounds) / (1.0 - kept), rounds)
-        rows = np.concatenate([rows[np.asarray(self.steady_members)], rows])
+            rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
     # ---- a round ----------------------------------------------------------------------------------------------------

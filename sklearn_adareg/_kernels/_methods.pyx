@@ -116,6 +116,11 @@ cdef class Method:
         x = self.structure.from_raw_units(weights)
         self.structure.restart(np.tile(x, (self.setting.R, 1)), np.tile(subgradient, (self.setting.R, 1)))
 
+    def memory(self):
+        """The number of rows in use, Σ λ^(t−s) over the rounds s: t where nothing is forgotten."""
+        cdef double rounds = self.clock.now[0]
+        return rounds if self.setting.forgotten == 0.0 else self.clock.discounted(rounds)
+
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         """``shown`` from the margins of the lanes and of their averages, without offsets."""
         memcpy(&self.shown[0], averages if self.setting.averaging else margins, self.setting.K * sizeof(double))
