@@ -12,10 +12,10 @@ from reference import (
     POTENTIALS,
     FrequentDirections,
     preconditioner,
-    project,
     prox,
     turns,
 )
+from reference_domains import project
 from reference_memory import Memory, discounted, forgetting
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit

@@ -4,9 +4,10 @@ Values of a column are kept, so that centre and ridge are worked out from their 
 """
 
 import numpy as np
-from reference import LOSSES, project
+from reference import LOSSES
 from reference_auto import DEGREES, PARAMETERS, STEEP, Residuals, softmax_of
 from reference_committee import Committee
+from reference_domains import project
 
 RIDGE_OF_INTERCEPT = 0.1
 
