@@ -52,6 +52,7 @@ class Loss:
     constants: Callable | None = None
     joint_constants: Callable | None = None  # of the joint kernel; it takes ``classes`` too
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
+    curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known

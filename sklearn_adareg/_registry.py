@@ -44,16 +44,21 @@ CLASSIFICATION_LOSSES = {
         constants=_loss_constants.log_loss,
         joint_constants=_loss_constants.softmax,
         clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
+        curved=True,
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, constants=_loss_constants.hinge, plain=LINEAR_SVC),
     "squared_hinge": Loss(
-        _losses.SquaredHinge, constants=_loss_constants.squared_hinge, plain=LINEAR_SVC
+        _losses.SquaredHinge,
+        constants=_loss_constants.squared_hinge,
+        curved=True,
+        plain=LINEAR_SVC,
     ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
         constants=_loss_constants.modified_huber,
+        curved=True,
         plain=LINEAR_SVC,
     ),
     "perceptron": Loss(_losses.Perceptron, constants=_loss_constants.perceptron, plain=LINEAR_SVC),
@@ -63,6 +68,7 @@ REGRESSION_LOSSES = {
         _losses.SquaredError,
         constants=_loss_constants.squared_error,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
@@ -70,6 +76,7 @@ REGRESSION_LOSSES = {
         ("huber_delta",),
         constants=_loss_constants.huber,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "absolute_error": Loss(
@@ -97,12 +104,14 @@ REGRESSION_LOSSES = {
         ("insensitivity",),
         constants=_loss_constants.squared_epsilon_insensitive,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
         link=LOG,
         constants=_loss_constants.poisson,
+        curved=True,
         nonnegative_targets=True,
         plain="sklearn.linear_model.PoissonRegressor",
         summary="models counts, and ``predict`` gives their mean",

@@ -347,8 +347,8 @@ class WithGaps(Committee):
     mixed = gaps = 0.0
     made = ()
 
-    def __init__(self, *args):
-        super().__init__(*args)
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
         WithGaps.made = self
 
     def judge(self, averages, iterates, y, omega, own, t):
