@@ -105,12 +105,17 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        weights = self.present_coefficients()
-        K, R, D = self.setting.K, self.R, self.setting.D
-        iterates = self.structure.last_iterate().reshape(R, K, D)
-        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
-        averages = averages[np.asarray(self.steady_members)]
-        return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
+        cdef Py_ssize_t a, group, k, r
+        shares = np.zeros((2, self.setting.K, self.R))
+        cdef double[:, :, ::1] share = shares
+        for group in range(self.groups):
+            self.find_weights(group)
+        for k in range(self.setting.K):
+            for a in range(self.S):
+                share[0, k, self.steady_members[a]] = self.coefficients[k, a]
+            for r in range(self.R):
+                share[1, k, r] = self.coefficients[k, self.S + r]
+        return self.with_offsets(self.structure.mixture(shares[0], shares[1]))
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""

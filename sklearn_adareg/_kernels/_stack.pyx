@@ -63,14 +63,12 @@ cdef class Stack(Method):
         super().bind_loss(loss)
         self.combined.loss = loss
 
-    def published(self):
+    def published(self, *at):
         """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""
-        parts = [self.structure.last_iterate()]
-        if self.setting.averaging:
-            parts.insert(0, self.structure.average())
-        candidates = np.concatenate([part.reshape(self.setting.R, self.setting.K, -1) for part in parts])
-        v = np.broadcast_to(np.asarray(self.v), (self.setting.K, self.width))
-        return self.with_offsets(np.einsum("kw,wkd->kd", v, candidates))
+        K, R = self.setting.K, self.setting.R
+        v = np.broadcast_to(np.asarray(self.v), (K, self.width))
+        of_averages = v[:, :R] if self.setting.averaging else np.zeros((K, R))
+        return self.with_offsets(self.structure.mixture(of_averages, v[:, self.width - R:], *at), *at)
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts, and each lane learns from the loss at its own."""
