@@ -41,7 +41,7 @@ def reading(recipe):
 
 
 def make_rows(X, how, frame=None):
-    """Rows of X, read as ``reading`` says. ``frame``: the coordinates of dense rows (``_frame``)."""
+    """Rows of X, read as ``reading`` says; in the coordinates of ``frame`` (``_frame``), where sparse ones are dense."""
     if type(X) is np.ndarray or not sparse.issparse(X):
         many = how.wide and frame is None
         return DenseRows(X, how.intercept, how.drop_zeros, drop_many=many, frame=frame)
@@ -49,7 +49,7 @@ def make_rows(X, how, frame=None):
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return SparseRows(X, how.intercept, how.drop_zeros, how.as_dense)
+    return SparseRows(X, how.intercept, how.drop_zeros, how.as_dense, frame)
 
 
 def largest_norm(X, order):
