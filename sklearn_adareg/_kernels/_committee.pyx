@@ -111,16 +111,20 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        weights = self.present_coefficients()
-        K, R, D = self.setting.K, self.R, self.setting.D
-        iterates = self.structure.last_iterate().reshape(R, K, D)
-        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
-        averages = averages[np.asarray(self.steady_members)]
-        combined = np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates]))
+        cdef Py_ssize_t a, group, k, r
+        shares = np.zeros((2, self.setting.K, self.R))
+        cdef double[:, :, ::1] share = shares
+        for group in range(self.groups):
+            self.find_weights(group)
+        for k in range(self.setting.K):
+            for a in range(self.S):
+                share[0, k, self.steady_members[a]] = self.coefficients[k, a]
+            for r in range(self.R):
+                share[1, k, r] = self.coefficients[k, self.S + r]
+        combined = self.structure.mixture(shares[0], shares[1])
         if self.setting.zeros:                   # of the members' quadratics, each with what it counts
-            shares = np.abs(weights[:, self.S:])
-            shares[:, np.asarray(self.steady_members)] += np.abs(weights[:, :self.S])
-            combined = self.with_zeros(combined, shares / shares.sum(axis=1, keepdims=True))
+            parts = np.abs(shares).sum(axis=0)
+            combined = self.with_zeros(combined, parts / parts.sum(axis=1, keepdims=True))
         return self.with_offsets(combined)
 
     def restart(self, weights, subgradient):
