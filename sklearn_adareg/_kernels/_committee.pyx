@@ -152,7 +152,7 @@ cdef class Committee(Method):
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
     def steady_losses_so_far(self):
-        """Faded sums of losses: of what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
+        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
         first, many = self.steady_losses, self.S + self.steady_stacked
         kept = np.asarray(self.numbers)
         return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
