@@ -29,11 +29,16 @@ import numpy as np
 
 cdef double CAP = 10.0                    # of the loss of one row,
 cdef double CAP_OF_RESIDUALS = 50.0       # or of half its square over the mean square
-cdef double NEGLIGIBLE = 1e-6
+cdef double NEGLIGIBLE = 0.01             # a steady member that counts less need not learn
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
 cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
+cdef double FIRST_REST = 1000.0           # rounds that all members learn from
+cdef double REST_LEAD = 1.0               # in nats: so far ahead, the steady side lets the recent one rest,
+cdef Py_ssize_t CYCLE = 256, AWAKE = 64   # but for this many rounds of each cycle, and while it is surprised:
+cdef double KEPT_OF_SURPRISE = 0.9        # its last ten losses are in the mean more than twice those of the last 500, and
+cdef double SURPRISE = 0.3                # this much
 cdef double LARGEST_MARGIN = 20.0         # beyond it a probability is 0 or 1
 cdef enum:
     DISCOUNTS = 4
@@ -47,7 +52,7 @@ def _layout(Setting setting):
     sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S}
     if R > S:
         sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + 1, "recent_v": R, "recent_S": R * R,
-                  "side_losses": 2}
+                  "side_losses": 2, "surprise": 1}
     starts, size = {}, 0
     for name, count in sizes.items():
         starts[name], size = size, size + count
@@ -74,11 +79,13 @@ cdef class Committee(Method):
         setting, K, R = self.setting, self.setting.K, self.setting.R
         self.S, starts, self.size = _layout(setting)
         self.R = R
-        for name in ("steady_losses", "steady_v", "steady_S", "discounted", "recent_losses", "recent_v", "recent_S", "side_losses"):
+        for name in ("steady_losses", "steady_v", "steady_S", "discounted", "recent_losses", "recent_v", "recent_S", "side_losses",
+                     "surprise"):
             starts.setdefault(name, 0)
         self.steady_losses, self.steady_v, self.steady_S = starts["steady_losses"], starts["steady_v"], starts["steady_S"]
         self.discounted, self.recent_losses = starts["discounted"], starts["recent_losses"]
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
+        self.surprise = starts["surprise"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
         self.steady_stacked = self.members_of_group == 1
@@ -114,9 +121,7 @@ cdef class Committee(Method):
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
-        cdef Py_ssize_t group
-        for group in range(self.groups):
-            self.find_weights(group)
+        self.begin_round()
         return np.array(self.coefficients)
 
     def memory(self):
@@ -142,7 +147,6 @@ cdef class Committee(Method):
             for r in range(self.R):
                 self.f_recent[k, r] = self.iterate_margins[r * K + k]
         for g in range(self.groups):
-            self.find_weights(g)
             self.predict_candidates(g)
         if self.offsets is not None:
             self.offsets.propose(self.loss, target)
@@ -150,7 +154,7 @@ cdef class Committee(Method):
         if self.first_sight:                     # later margins are no longer progressive
             self.new_mean[K] = self.mean[K] + weight
             if self.combined.plain and self.members_of_group == 1:
-                for a in range(2):
+                for a in range(1 if self.R == self.S or self.asleep else 2):
                     self.loss.find_slopes(&self.candidates[2 * a, 0], target, &self.slopes_at[a, 0], K)
                     self.loss.curvatures(&self.candidates[2 * a, 0], target, &self.curvatures_at[a, 0], K)
             for g in range(self.groups):
@@ -158,23 +162,35 @@ cdef class Committee(Method):
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
-        if not self.first_sight:
-            self.let_losers_rest()
+        for r in range(self.setting.L):
+            if self.structure.rests[r]:
+                self.slopes[r] = self.curvatures[r] = 0.0
         return value
 
-    cdef void let_losers_rest(self) noexcept nogil:
-        """In later passes members that have no part in the combination need not learn any more."""
-        cdef Py_ssize_t a, k, r
+    cdef void begin_round(self) noexcept nogil:
+        """What the members count in this round, and which of them rest."""
+        cdef Py_ssize_t a, g, k, r
         cdef Py_ssize_t K = self.setting.K
-        cdef double part
+        cdef bint late = not self.first_sight or self.clock.now[0] >= FIRST_REST
+        self.asleep = self.first_sight and late and self.R > self.S > 0 and <Py_ssize_t> self.clock.now[0] % CYCLE >= AWAKE
+        if self.asleep:
+            for g in range(self.groups):
+                self.asleep = self.asleep and self.may_rest(&self.numbers[g, 0])
+        for g in range(self.groups):
+            self.find_weights(g)
         for k in range(K):
             for r in range(self.R):
-                part = fabs(self.coefficients[k, self.S + r])
-                for a in range(self.S):
-                    if self.steady_members[a] == r:
-                        part += fabs(self.coefficients[k, a])
-                if part < NEGLIGIBLE:
-                    self.slopes[r * K + k] = self.curvatures[r * K + k] = 0.0
+                self.structure.rests[r * K + k] = late and (
+                    self.asleep or self.R == self.S or (not self.first_sight and fabs(self.coefficients[k, self.S + r]) < NEGLIGIBLE))
+            for a in range(self.S):
+                r = self.steady_members[a] * K + k
+                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < NEGLIGIBLE
+
+    cdef bint may_rest(self, const double* numbers) noexcept nogil:
+        """Whether the recent side has nothing to say."""
+        cdef const double* sides = numbers + self.side_losses
+        cdef double usual = (1.0 - KEPT) * sides[0]
+        return sides[1] + HEAD_START - sides[0] > REST_LEAD and (1.0 - KEPT_OF_SURPRISE) * numbers[self.surprise] < 2.0 * usual + SURPRISE
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil:
         """What the members count in what predicts, from the losses so far."""
@@ -188,7 +204,7 @@ cdef class Committee(Method):
         cdef double* out = &self.coefficients[group, 0]
         cdef double side
         sides[0], sides[1] = 1.0, 0.0
-        if R > S:
+        if R > S and not self.asleep:
             sides[0], sides[1] = numbers[self.side_losses], numbers[self.side_losses + 1] + HEAD_START
             exponential_weights(sides, sides, 2)
             if S == 0:
@@ -205,7 +221,7 @@ cdef class Committee(Method):
                 out[r] = sides[0] * side
         for r in range(R):
             out[S + r] = 0.0
-            if R > S:
+            if sides[1] > 0.0:
                 side = recent[DISCOUNTS] * numbers[self.recent_v + r]
                 for j in range(DISCOUNTS):
                     side += recent[j] * self.discounted_shares[j, r]
@@ -228,7 +244,7 @@ cdef class Committee(Method):
                 candidate += numbers[self.steady_v + a] * self.f_steady[k, a]
             self.candidates[0, k] = candidate                        # the regression on steady members,
             self.candidates[1, k] = total + (steady[S] * candidate if self.steady_stacked and S > 0 else 0.0)       # and their side
-            if self.R > S:
+            if self.R > S and not self.asleep:
                 total = candidate = 0.0
                 for r in range(self.R):
                     candidate += numbers[self.recent_v + r] * self.f_recent[k, r]
@@ -243,6 +259,8 @@ cdef class Committee(Method):
             self.M[k] = 0.0
             for a in range(S):
                 self.M[k] += self.coefficients[k, a] * self.f_steady[k, a]
+            if self.asleep or self.R == S:
+                continue
             for r in range(self.R):
                 self.M[k] += self.coefficients[k, S + r] * self.f_recent[k, r]
 
@@ -277,6 +295,11 @@ cdef class Committee(Method):
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
         if R == S:
+            return
+        if S > 0:
+            loss = fmin(cap, unit * self.loss_of(group, &self.candidates[1, group], target))
+            new[self.surprise] = KEPT_OF_SURPRISE * old[self.surprise] + loss
+        if self.asleep:
             return
         for r in range(R):
             for k in range(group, group + self.members_of_group):

@@ -104,6 +104,9 @@ cdef class Method:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
+    cdef void begin_round(self) noexcept nogil:
+        """What is to be known before the row is looked at; called where ``combines``."""
+
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         """``shown`` from the margins of the lanes and of their averages, without offsets."""
         memcpy(&self.shown[0], averages if self.setting.averaging else margins, self.setting.K * sizeof(double))

@@ -151,6 +151,8 @@ cdef class Newton(Full):
         cdef double slope, curvature, w, q, factor, square, total = 0.0
         for l in range(self.setting.L):
             self.members.weights[l] = 0.0
+            if self.rests[l]:
+                continue
             if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
                 memset(&self.move[l, 0], 0, D * sizeof(double))
                 continue
@@ -170,6 +172,8 @@ cdef class Newton(Full):
         cdef Py_ssize_t D = self.setting.D
         if not self.unconstrained:
             for l in range(self.setting.L):
+                if self.rests[l]:
+                    continue
                 for i in range(D):
                     self.goal[l, i] = self.x[l * D + i] - self.move[l, i]
                 if self.project(l) != 0:
@@ -177,6 +181,8 @@ cdef class Newton(Full):
                 for i in range(D):
                     self.move[l, i] = self.x[l * D + i] - self.goal[l, i]
         for l in range(self.setting.L):
+            if self.rests[l]:
+                continue
             if self.u != NULL and self.setting.kept[l] == 1.0:
                 axpy(-self.clock.C, &self.move[l, 0], self.u + l * D, D)
             axpy(-1.0, &self.move[l, 0], self.x + l * D, D)
