@@ -108,10 +108,12 @@ class Columns:
         for i in np.flatnonzero(z):
             varied = [abs(v) for v in self.distances[i] if v != 0]
             if varied:
-                self.limit[i] = max(1000 * np.mean(varied), 63 / 64 * self.limit[i])
-                if abs(zc[i]) > self.limit[i]:
-                    far = max(far, abs(zc[i]) / self.limit[i])
-                    self.limit[i] = min(16 * self.limit[i], abs(zc[i]))
+                mean = np.mean(varied)
+                self.limit[i] *= 63 / 64 * (63 / 64 * self.limit[i] > 1000 * mean)
+                limit = max(1000 * mean, self.limit[i])
+                if abs(zc[i]) > limit:
+                    far = max(far, abs(zc[i]) / mean)
+                    self.limit[i] = min(16 * limit, abs(zc[i]))
         for i in np.flatnonzero(z):
             self.distances[i].append(zc[i] / far)
             self.values[i].append(self.centre[i] + zc[i] / far)

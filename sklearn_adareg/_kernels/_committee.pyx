@@ -172,6 +172,7 @@ cdef class Committee(Method):
         cdef Py_ssize_t a, g, k, r
         cdef Py_ssize_t K = self.setting.K
         cdef bint late = not self.first_sight or self.clock.now[0] >= FIRST_REST
+        self.structure.familiar = not self.first_sight
         self.asleep = self.first_sight and late and self.R > self.S > 0 and <Py_ssize_t> self.clock.now[0] % CYCLE >= AWAKE
         if self.asleep:
             for g in range(self.groups):

@@ -106,7 +106,8 @@ cdef class Newton(Full):
         shortened = self.measure(row)
         if shortened > 1.0:
             self.shorten(shortened)
-        self.renew_ridges(row)
+        if not self.familiar:
+            self.renew_ridges(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
@@ -258,7 +259,7 @@ cdef class Newton(Full):
             if fabs(z) > FARTHEST:
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
-            if self.setting.intercept:
+            if self.setting.intercept and not self.familiar:
                 self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
             column.last = self.clock.t
             zc[j] = z - column.center
@@ -266,8 +267,9 @@ cdef class Newton(Full):
             for i in range(self.setting.d):           # centered features that are zero in this row
                 column = &self.columns.columns[i]
                 if column.center != 0.0 and column.last < self.clock.t:
-                    column = self.columns.change(i)
-                    self.move_center(i, column, self.columns.mean_shift(column, passed))
+                    if not self.familiar:
+                        column = self.columns.change(i)
+                        self.move_center(i, column, self.columns.mean_shift(column, passed))
                     if row.index == NULL:
                         zc[i] = -column.center
                     self.away = self.away or column.center != 0.0
@@ -297,6 +299,8 @@ cdef class Newton(Full):
             column = &self.columns.columns[i]
             if column.last == self.clock.t:
                 shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
+        if self.familiar:
+            return shortened
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             column = &self.columns.columns[i]
