@@ -28,12 +28,13 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double CAP = 10.0                    # of the loss of one row,
-cdef double CAP_OF_RESIDUALS = 50.0       # or of half its square over the mean square
+cdef double CAP_OF_RESIDUALS = 200.0       # or of half its square over the mean square
 cdef double NEGLIGIBLE = 0.01             # a steady member that counts less need not learn
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
 cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
+cdef double MINOR = 0.45
 cdef double FIRST_REST = 1000.0           # rounds that all members learn from
 cdef double REST_LEAD = 1.0               # in nats: so far ahead, the steady side lets the recent one rest,
 cdef Py_ssize_t CYCLE = 256, AWAKE = 64   # but for this many rounds of each cycle, and while it is surprised:
@@ -185,7 +186,8 @@ cdef class Committee(Method):
                     self.asleep or self.R == self.S or (not self.first_sight and fabs(self.coefficients[k, self.S + r]) < NEGLIGIBLE))
             for a in range(self.S):
                 r = self.steady_members[a] * K + k
-                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < NEGLIGIBLE
+                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < (
+                    MINOR if a > 0 or not self.first_sight else NEGLIGIBLE)
 
     cdef bint may_rest(self, const double* numbers) noexcept nogil:
         """Whether the recent side has nothing to say."""
