@@ -218,6 +218,7 @@ def newton(
         if committee:
             shown = iterates if average is False else averages
             combined = committee.margins(shown, iterates)
+            resting = committee.resting(len(members))
             if n_classes:
                 value = -np.log(softmax_of(combined)[int(y[row])])
             else:
@@ -226,9 +227,13 @@ def newton(
                     value = loss_in_units(loss, combined[0] + offset, y[row], own)
             committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
-        for lane, of, slope, curvature in zip(lanes, residuals, slopes, curvatures, strict=True):
+        for l, (lane, of, slope, curvature) in enumerate(
+            zip(lanes, residuals, slopes, curvatures, strict=True)
+        ):
             if average is not False and lane.kept == 1:
                 lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if committee and l // K in resting:
+                continue
             if np.any(slopes) or forgets:
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
                 lane.x = lane.x + of.rho * step

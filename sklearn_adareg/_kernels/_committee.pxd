@@ -6,7 +6,7 @@ from ._regression cimport SmallRegression
 cdef class Committee(Method):
     cdef Objective combined                   # the loss at the combined margins
     cdef SmallRegression steady, recent       # the regressions on the margins of steady members, and of all
-    cdef bint steady_stacked                  # the regression on steady members is a candidate
+    cdef bint stacked                         # the regressions are candidates
     cdef Py_ssize_t S, R, groups, members_of_group
     cdef Py_ssize_t size                      # numbers per group, and where among them:
     cdef Py_ssize_t steady_losses, steady_v, steady_S, discounted, recent_losses, recent_v, recent_S, side_losses, surprise

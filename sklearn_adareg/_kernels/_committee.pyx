@@ -5,12 +5,16 @@ Members are lanes of one structure, lane r·K + k is member r of weight vector k
 features. Every weight below is known before the row is learnt from, so each loss is honest.
 
 - *Steady* members never forget. Their averages are combined with weights ∝ exp(−L), L the sum of a member's losses, faded by
-  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate, but for
-  a softmax, which it would only sharpen.
+  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate.
 - *Recent*: the iterates of all members, combined with weights ∝ exp(−L) for losses discounted by four factors, and by a regression
   with a memory of a thousand rows; these five are combined in the same way.
 - The two sides are combined once more, by losses of the last 500 rows or so, with a head start for the steady one: rows in random
   order are left to it.
+- A softmax has no regressions, which would only sharpen it.
+
+Members rest, that is neither learn nor forget, while they have no part in what predicts: the recent side while the steady one is
+ahead and not surprised, but for a quarter of the rounds, in which it may show that it has become better; a steady member of larger
+prior while it counts less than the first. All learn from the first thousand rows.
 
 A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
 regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not
@@ -29,12 +33,12 @@ import numpy as np
 
 cdef double CAP = 10.0                    # of the loss of one row,
 cdef double CAP_OF_RESIDUALS = 200.0       # or of half its square over the mean square
-cdef double NEGLIGIBLE = 0.01             # a steady member that counts less need not learn
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
 cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
-cdef double MINOR = 0.45
+cdef double NEGLIGIBLE = 0.01             # a steady member that counts less may rest,
+cdef double MINOR = 0.45                  # and so may one of larger prior, or in a later pass any, that counts less than this
 cdef double FIRST_REST = 1000.0           # rounds that all members learn from
 cdef double REST_LEAD = 1.0               # in nats: so far ahead, the steady side lets the recent one rest,
 cdef Py_ssize_t CYCLE = 256, AWAKE = 64   # but for this many rounds of each cycle, and while it is surprised:
@@ -89,7 +93,7 @@ cdef class Committee(Method):
         self.surprise = starts["surprise"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
-        self.steady_stacked = self.members_of_group == 1
+        self.stacked = self.members_of_group == 1
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
         self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
@@ -214,12 +218,13 @@ cdef class Committee(Method):
                 sides[0], sides[1] = 0.0, 1.0
             for j in range(DISCOUNTS):
                 exponential_weights(numbers + self.discounted + j * R, &self.discounted_shares[j, 0], R)
-            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + 1)
+            recent[DISCOUNTS] = 0.0
+            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + self.stacked)
         if S > 0:
-            exponential_weights(numbers + self.steady_losses, steady, S + self.steady_stacked)
+            exponential_weights(numbers + self.steady_losses, steady, S + self.stacked)
             for r in range(S):
                 side = steady[r]
-                if self.steady_stacked:
+                if self.stacked:
                     side += steady[S] * numbers[self.steady_v + r]
                 out[r] = sides[0] * side
         for r in range(R):
@@ -246,7 +251,7 @@ cdef class Committee(Method):
                 total += steady[a] * self.f_steady[k, a]
                 candidate += numbers[self.steady_v + a] * self.f_steady[k, a]
             self.candidates[0, k] = candidate                        # the regression on steady members,
-            self.candidates[1, k] = total + (steady[S] * candidate if self.steady_stacked and S > 0 else 0.0)       # and their side
+            self.candidates[1, k] = total + (steady[S] * candidate if self.stacked and S > 0 else 0.0)       # and their side
             if self.R > S and not self.asleep:
                 total = candidate = 0.0
                 for r in range(self.R):
@@ -277,7 +282,7 @@ cdef class Committee(Method):
         cdef double* new = &self.new_numbers[group, 0]
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
-        cdef double cap, loss, unit = 1.0
+        cdef double cap, loss, of_steady = 0.0, unit = 1.0
         if not self.combined.plain:
             loss = self.loss_at(group, self.M[group], target)
             if self.mean[group] > 0.0:           # one row must not make all others count nothing
@@ -293,15 +298,15 @@ cdef class Committee(Method):
                 self.scratch[k] = self.f_steady[k, r]
             loss = self.loss_of(group, &self.scratch[group], target)
             new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
-        if S > 0 and self.steady_stacked:
+        if S > 0 and self.stacked:
             loss = self.loss_of(group, &self.candidates[0, group], target)
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
         if R == S:
             return
         if S > 0:
-            loss = fmin(cap, unit * self.loss_of(group, &self.candidates[1, group], target))
-            new[self.surprise] = KEPT_OF_SURPRISE * old[self.surprise] + loss
+            of_steady = fmin(cap, unit * self.loss_of(group, &self.candidates[1, group], target))
+            new[self.surprise] = KEPT_OF_SURPRISE * old[self.surprise] + of_steady
         if self.asleep:
             return
         for r in range(R):
@@ -310,13 +315,15 @@ cdef class Committee(Method):
             loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
-        for j in range(DISCOUNTS + 1):
+        for j in range(DISCOUNTS + self.stacked):
             loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
-        self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
-        for j in range(2):
-            loss = self.loss_of(group, &self.candidates[1 + 2 * j, group], target) if S > 0 else 0.0
-            new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)
+        if self.stacked:
+            self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
+        if S > 0:
+            new[self.side_losses] = KEPT * old[self.side_losses] + of_steady
+            loss = self.loss_of(group, &self.candidates[3, group], target)
+            new[self.side_losses + 1] = KEPT * old[self.side_losses + 1] + fmin(cap, unit * loss)
 
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil:
@@ -329,11 +336,7 @@ cdef class Committee(Method):
         cdef const double* f = &self.f_steady[group, 0] if steady else &self.f_recent[group, 0]
         cdef double slope, curvature, margin, unit
         regression.begin(old + at_S, fade, 0.0 if steady else (1.0 - fade) * PRIOR, new + at_S)
-        if self.members_of_group > 1:
-            self.loss.evaluate(margins, target, &self.scratch[0], self.setting.K)
-            weight *= shortened(f, self.setting.K * regression.width)
-            regression.add_softmax(f, &self.scratch[0], self.setting.K, <Py_ssize_t> target[0], weight, new + at_S)
-        elif self.combined.plain:
+        if self.combined.plain:
             weight *= shortened(f, regression.width)
             regression.add(f, self.slopes_at[0 if steady else 1, group], self.curvatures_at[0 if steady else 1, group], weight,
                            new + at_S)

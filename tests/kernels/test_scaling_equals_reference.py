@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+import reference_committee
+import reference_newton
 from reference_auto import scaled_adareg, stacked
 from reference_newton import newton
 from reference_sketch import SketchNewtonLane
@@ -272,6 +274,36 @@ def test_members_that_forget(loss, fit_intercept):
             **params,
         )
         assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "softmax", "squared_error"])
+def test_members_that_rest(loss):
+    """Stationary rows let the recent side rest; reversed ones wake it before its turn."""
+    rng = np.random.default_rng(3)
+    Z, reversed_from = rng.normal(size=(1420, 2)) + [0.0, 2.0], 1350  # 1350 % 256 ≥ 64: asleep
+    score = (Z - [0.0, 2.0]) @ [3.0, -1.0] + rng.normal(size=len(Z))
+    score[reversed_from:] *= -1
+    y = target(loss, score)
+    committees = []
+
+    class Watched(reference_committee.Committee):
+        def __init__(self, *args):
+            super().__init__(*args)
+            self.nights = []
+            committees.append(self)
+
+        def judge(self, *args):
+            self.nights.append(self.asleep())
+            super().judge(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_newton, "Committee", Watched)
+        expected = newton(Z, y, as_published=True, average=20.0, **committee(loss, forgets=True))
+    assert_equals(*expected, lambda: estimator(loss, average="auto"), Z, y, None)
+    nights = np.array(committees[0].nights)
+    assert not nights[:1000].any() and nights[1100:1270].mean() > 0.7
+    assert not nights[reversed_from + 30 :].any()  # rounds of its sleep, were it not surprised
+
 
 
 @every_loss
