@@ -58,9 +58,7 @@ class Committee:
         if self.rounds < 1000 or (self.recent and not self.asleep()):
             return []
         counts = self.of_sides()[0]
-        working = [
-            r for a, r in enumerate(self.steady) if abs(counts[a]) >= (0.45 if a else 0.01)
-        ]
+        working = [r for a, r in enumerate(self.steady) if abs(counts[a]) >= (0.45 if a else 0.01)]
         return [r for r in range(members) if r not in working]
 
     def combine(self, averages, iterates):

@@ -227,12 +227,12 @@ def newton(
                     value = loss_in_units(loss, combined[0] + offset, y[row], own)
             committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
-        for l, (lane, of, slope, curvature) in enumerate(
+        for number, (lane, of, slope, curvature) in enumerate(
             zip(lanes, residuals, slopes, curvatures, strict=True)
         ):
             if average is not False and lane.kept == 1:
                 lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
-            if committee and l // K in resting:
+            if committee and number // K in resting:
                 continue
             if np.any(slopes) or forgets:
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)

@@ -1,4 +1,4 @@
-"""Inline, since a row of many features calls these for each of them; ``a if a > b else b`` is one instruction where fmax is a call."""
+"""Inline, since a row calls these for each of its features; ``a if a > b else b`` is one instruction where fmax is a call."""
 cimport cython
 from libc.math cimport fabs, sqrt
 

@@ -197,7 +197,8 @@ cdef class Committee(Method):
         """Whether the recent side has nothing to say."""
         cdef const double* sides = numbers + self.side_losses
         cdef double usual = (1.0 - KEPT) * sides[0]
-        return sides[1] + HEAD_START - sides[0] > REST_LEAD and (1.0 - KEPT_OF_SURPRISE) * numbers[self.surprise] < 2.0 * usual + SURPRISE
+        cdef double last = (1.0 - KEPT_OF_SURPRISE) * numbers[self.surprise]
+        return sides[1] + HEAD_START - sides[0] > REST_LEAD and last < 2.0 * usual + SURPRISE
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil:
         """What the members count in what predicts, from the losses so far."""
