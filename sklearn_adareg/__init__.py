@@ -1,6 +1,7 @@
 """Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
 
 from . import regret, streams
+from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
 from ._model_files import load_model, save_model
@@ -14,6 +15,7 @@ __all__ = [
     "AdaRegClassifier",
     "AdaRegRegressor",
     "ProgressiveSearch",
+    "RiskCertificate",
     "SpectralPotential",
     "load_model",
     "regret",

@@ -7,24 +7,21 @@ import time
 import warnings
 from abc import abstractmethod
 from contextlib import contextmanager
-from copy import copy
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _early, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
-from ._checks import check_columns, check_finite, check_rows_and_targets, same_value, shown
+from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
-from ._kernels._small_arrays import same_objects
-from ._potentials import SpectralPotential
+from ._parameters import CheckedParameters
 from ._reporting import ProgressiveReport
 from ._saved import check_state
 from ._state import State
@@ -43,11 +40,6 @@ NEWER_PARAMETERS = {
     "rank": 16,
     "half_life": None,
 }  # that version 0.1 had not, and the values that do as it did
-PLAIN = frozenset({str, int, float, bool, type(None)})  # types of values that never change
-MOST_ACCEPTED = 1000
-_accepted_values = (
-    set()
-)  # classes, and types and values of their parameters, that validation has accepted
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
@@ -62,7 +54,7 @@ class StoppedRound(ValueError):
     """A round whose numbers are not finite; the rounds before it stand."""
 
 
-class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
+class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, BaseEstimator):
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
@@ -70,17 +62,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
     _doc_link_template = (
         "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
     )
-
-    @classmethod
-    def _get_param_names(cls):
-        """As scikit-learn finds them, once per class: reading the signature would take much of the time of a short fit."""
-        return list(cls._parameter_names())
-
-    @classmethod
-    def _parameter_names(cls):
-        if "_own_param_names" not in vars(cls):
-            cls._own_param_names = tuple(super()._get_param_names())
-        return cls._own_param_names
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -153,6 +134,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                     **watch.fitted_attributes(),
                 }
 
+            finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
@@ -162,6 +144,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
+                if finishes and _finish.finish(state, X, order, targets, weights):
+                    break
+                finishes = False
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))
@@ -257,48 +242,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         )
         return State(recipe, classes)
 
-    def _check_parameters(self):
-        """Check the parameters of a running model, if any was set since they were last checked."""
-        values = vars(self)
-        if same_objects(values, self._parameter_names(), values.get("_accepted", ())):
-            if isinstance(self.potential, SpectralPotential):
-                self._check_lasting()  # its own parameters may have been set
-            return
-        self._check_lasting()
-        self._validate_params()
-        _rules.check_sizes(self.get_params(deep=False))
-        self._accepted = self._parameter_values()
-
-    def _parameter_values(self):
-        """The values of all parameters, in the order of their names."""
-        cls = type(self)
-        if "_read_parameters" not in vars(cls):
-            cls._read_parameters = staticmethod(attrgetter(*cls._parameter_names()))
-        return cls._read_parameters(self)
-
-    def _validate_params(self):
-        """As scikit-learn does it, once for each combination of plain values, which it takes a good part of a short fit to check."""
-        values = self._parameter_values()
-        kinds = tuple(map(type, values))
-        plain = PLAIN.issuperset(kinds)
-        if plain and (type(self), kinds, values) in _accepted_values:
-            return
-        super()._validate_params()
-        if plain:
-            if len(_accepted_values) >= MOST_ACCEPTED:
-                _accepted_values.clear()
-            _accepted_values.add((type(self), kinds, values))
-
-    def _check_lasting(self):
-        """A running state goes on only with the parameters that it was built from."""
-        for name, before in self._begun_with.items():
-            now = getattr(self, name)
-            if now is not before and _differ(now, before):
-                raise ValueError(
-                    f"{name} was {shown(before)} when this model began and is {shown(now)} now, and a running model cannot "
-                    f"change it; set {name} back, or call fit (warm_start=False) to start anew."
-                )
-
     def _check_unchanged(self, X, y, targets, weights, state):
         """A running state goes on only with rows and targets of the same shape."""
         recipe = state.recipe
@@ -335,8 +278,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
 
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
-        report = ProgressiveReport(state, quiet=not self.verbose, streaming=streaming)
         segments, guard = _workers.Segments(state), guard_of(self)
+        report = ProgressiveReport(
+            state,
+            quiet=not self.verbose,
+            streaming=streaming,
+            memory=lambda: guard.read(lambda: _workers.memory(state)),
+        )
         rows = _workers.rows_of(state, X)
         one_by_one = margins is not None and not _workers.tells(state)
         start, end = 0, len(order)
@@ -393,13 +341,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, BaseEstimator):
         for name, value in attributes.items():
             setattr(self, name, value)
 
-    def _lasting(self):
-        """Those parameters; a user's potential as it is now, since its own parameters may be set later."""
-        values = {name: getattr(self, name) for name in _rules.LASTING}
-        if isinstance(self.potential, SpectralPotential):
-            values["potential"] = copy(self.potential)
-        return values
-
     @contextmanager
     def _features_restored_on_failure(self):
         """What validation noted about the features belongs to the state, not to a call that failed."""
@@ -448,12 +389,3 @@ def _runs(order, n_rows):
     ends = np.searchsorted(order, [group[0] for group in groups])
     parts = np.split(order, ends)
     return list(zip(parts, [*groups, passed_over[:0]], strict=True))
-
-
-def _differ(now, before):
-    """Whether two values of a parameter differ; NumPy's numbers do not compare with integers beyond their range."""
-    try:
-        with np.errstate(over="ignore"):
-            return not same_value(now, before)
-    except OverflowError:
-        return True

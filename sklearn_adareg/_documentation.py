@@ -57,9 +57,9 @@ COMMON = {
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
     Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
-    with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, also with an L2 penalty or a domain
-    other than the simplex; the diagonal and isotropic structures combine two step sizes (a stack) where there is neither,
-    and so does the structure sketch, with Newton steps.
+    with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, but not on the simplex; the
+    diagonal and isotropic structures combine two step sizes (a stack). Both go on with a penalty or a domain. The structure sketch
+    combines Newton steps where there is neither.
     ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
     ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
@@ -91,7 +91,9 @@ COMMON = {
     Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. After many passes the model
     approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
     "l1_ratio": f"""l1_ratio : float, default=0.0
-    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}).""",
+    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}, and any with Newton steps). With ``average="auto"``
+    zeros are restored in the published model, and a ``fit`` without ``max_iter`` goes on to the minimum of a smooth loss and its
+    penalty, by proximal Newton steps over the rows.""",
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is the average :math:`\\sum_t c_t x_t / \\sum_t c_t` of the iterates that made predictions, with
     :math:`c_t = 1` for ``True`` and :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` is the last iterate. ``"auto"``
@@ -100,7 +102,8 @@ COMMON = {
     Whether to learn an intercept. It is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int or None, default=None
     Maximum number of passes of ``fit``; ``partial_fit`` always makes one. ``None`` is 100; where the step size is learnt, it is
-    3 for 20 rows or more per feature (2 for ``method_="committee"``) and 1 for fewer, where more passes would overfit.""",
+    3 for 20 rows or more per feature and 1 for fewer, where more passes would overfit; with ``method_="committee"`` 2 and,
+    for 1,000 rows or more per feature and class, 1.""",
     "tol": """tol : float or None, default=1e-3
     ``fit`` stops when the mean training loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
     ``n_iter_no_change`` passes. ``None`` makes all ``max_iter`` passes.""",
@@ -121,7 +124,7 @@ COMMON = {
     "n_jobs": """n_jobs : int or None, default=None
     Number of threads for weight vectors that learn independently ({independent}). The model does not depend on it.""",
     "verbose": """verbose : int, default=0
-    Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line.""",
+    Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line, and ``memory_``.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
     Seed of the shuffling and of the split.""",
 }
@@ -150,6 +153,12 @@ progressive_curve_ : dict of ndarrays
     The course of ``progressive_loss_`` over the ``rows`` at first sight: ``mean_loss`` so far and ``mean_loss_since`` the last point;
     for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples of a power
     of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
+memory_ : float
+    The effective number of rows in use now, :math:`\\sum_k w_k (1-\\lambda_k^t)/(1-\\lambda_k)` over the members of a committee, with
+    :math:`t` where :math:`\\lambda_k = 1`: member k keeps :math:`\\lambda_k` per row, and :math:`w_k` is what all members of that
+    :math:`\\lambda_k` count together in ``coef_``, as a share. Without a committee :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of
+    h; where nothing is forgotten it is ``t_``. It falls when a stream changes and grows back. Every pass of ``fit`` counts its
+    rows again.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with several priors and memories, combined by their progressive

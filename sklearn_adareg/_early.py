@@ -6,6 +6,7 @@ whitening the sum of the losses decides, each row predicted before it is learnt 
 """
 
 import numpy as np
+from scipy import sparse
 
 from . import _frame, _workers
 from ._state import new_blocks
@@ -40,7 +41,8 @@ def note(state, X, part, targets, weights):
     if rounds != state.rounds or rounds_to_next(state) == np.inf:  # others were played since
         state.early = None
     else:
-        state.early = (*kept, (np.array(X[part]), targets[part], own))
+        rows = X[part].toarray() if sparse.issparse(X) else np.array(X[part])
+        state.early = (*kept, (rows, targets[part], own))
 
 
 def renew(state):

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from . import _workers
+from . import _certificates, _workers
 from ._checks import check_rows
 from ._guard import guard_of
 from ._margins import margins
@@ -77,6 +77,12 @@ class FittedLinearModel:
         return state.progress.curve(state.classes)
 
     @property
+    def memory_(self):
+        """The effective number of rows in use now."""
+        state = self._fitted_state()
+        return guard_of(self).read(lambda: _workers.memory(state))
+
+    @property
     def potential_(self):
         """The potential in use."""
         return self._fitted_state().recipe.potential
@@ -119,6 +125,38 @@ class FittedLinearModel:
                 f"This {type(self).__name__} has no validation_scores_; fit it with early_stopping=True."
             )
         return self.validation_scores_
+
+    def risk_certificate(self, delta=0.05):
+        """Upper bounds on the expected loss and error rate, from the losses of rows at first sight: no test rows are needed.
+
+        Each row is predicted before it is learnt from, so the losses of these predictions are those of new rows. A confidence
+        sequence turns them into bounds that hold with probability 1 - ``delta`` at every round at once: one may look after every
+        row and stop when one likes. For the error rate it is a sub-Bernoulli mixture, for the log-loss, with probabilities clipped to
+        [0.001, 0.999], empirical Bernstein. Other losses are unbounded and have no bound. Each of the two bounds may fail with
+        probability ``delta``. Later passes do not count.
+
+        The bounds speak of the models of the rounds, one of which is drawn at random. They need independent and identically
+        distributed rows of weight 1. Costs O(1), whatever the number of rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The probability with which a bound may fail.
+
+        Returns
+        -------
+        RiskCertificate
+            With ``loss``, ``error_rate``, ``delta``, ``rounds``, ``predictor`` and ``assumptions``.
+
+        References
+        ----------
+        S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences",
+        The Annals of Statistics 49, 2021.
+        """
+        check_is_fitted(self)
+        return _certificates.certify(
+            self._state, self._begun_with.get("blocks", self.blocks), delta
+        )
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.

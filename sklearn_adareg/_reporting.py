@@ -4,15 +4,15 @@ import numpy as np
 
 
 class ProgressiveReport:
-    """Prints the mean loss at rounds 1, 2, 4, 8, …: of all rounds so far, and of those since the last line.
+    """Prints the mean loss at rounds 1, 2, 4, 8, …: of all rounds so far, and of those since the last line; and the rows in use.
 
     A stream has one report over all its calls. In ``fit`` each pass has its own, with one more line at its end.
     """
 
-    HEADER = f"{'round':>12} {'mean loss':>12} {'since last':>12}"
+    HEADER = f"{'round':>12} {'mean loss':>12} {'since last':>12} {'memory':>12}"
 
-    def __init__(self, state, quiet, streaming):
-        self.state, self.quiet, self.streaming = state, quiet, streaming
+    def __init__(self, state, quiet, streaming, memory):
+        self.state, self.quiet, self.streaming, self.memory = state, quiet, streaming, memory
         self.loss = self.weight = 0.0
         if quiet:
             return
@@ -45,7 +45,8 @@ class ProgressiveReport:
         since = total - self.reported
         if since[1] > 0.0:
             print(
-                f"{self.state.rounds:>12d} {total[0] / total[1]:>12.6g} {since[0] / since[1]:>12.6g}"
+                f"{self.state.rounds:>12d} {total[0] / total[1]:>12.6g} {since[0] / since[1]:>12.6g} "
+                f"{self.memory():>12.6g}"
             )
             self.reported = total
             if self.streaming:

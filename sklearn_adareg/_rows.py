@@ -17,7 +17,7 @@ def make_rows(X, recipe, frame=None):
     averaging in running units, or with a half-life, where each coordinate has its own step size; zeros are dropped then.
     Otherwise dual averaging with a potential that varies with time moves all coordinates in every round, and gets dense rows; so
     does a user's potential with a domain that moves the whole point, since it is evaluated at all coordinates at once.
-    ``frame``: the coordinates of dense rows (``_frame``).
+    ``frame``: the coordinates that rows are learnt in (``_frame``), and in which sparse ones are dense.
     """
     structure = _registry.STRUCTURES[recipe.structure]
     potential = _registry.potential(recipe.potential)
@@ -35,7 +35,7 @@ def make_rows(X, recipe, frame=None):
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return SparseRows(X, recipe.intercept, drop_zeros, as_dense)
+    return SparseRows(X, recipe.intercept, drop_zeros, as_dense, frame)
 
 
 def largest_norm(X, order):

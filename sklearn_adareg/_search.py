@@ -8,13 +8,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
+from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
 
+from ._best_candidate import BestCandidatePredicts
 from ._candidates import Candidate, cut, given, judge_by
 
 FIRST_SHARE = 16  # of the rows in ``fit``: the first rung
@@ -25,16 +24,7 @@ ROWS_PER_FEATURE = (
 )
 
 
-def _best_has(method):
-    def check(self):
-        model = self.best_estimator_ if hasattr(self, "best_estimator_") else self.estimator
-        getattr(model, method)  # its own AttributeError, if it has none
-        return True
-
-    return available_if(check)
-
-
-class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
+class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator):
     """Search over parameters in one pass: candidates learn side by side, and the hopeless are dropped.
 
     All candidates learn from the same rows, in the same order. Each row is predicted before it is learnt from, and the losses of
@@ -330,110 +320,6 @@ class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
             "n_rows": np.array([one.rows for one in found]),
             "dropped": np.array([not one.learns for one in found]),
         }
-
-    @property
-    def classes_(self):
-        """The labels."""
-        check_is_fitted(self)
-        return self.best_estimator_.classes_
-
-    def score(self, X, y=None):
-        """The score of the best candidate: by ``scoring``, or by its own ``score``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like, default=None
-            Targets.
-
-        Returns
-        -------
-        float
-            The score.
-        """
-        check_is_fitted(self)
-        if self.scoring is None:
-            return self.best_estimator_.score(X, y)
-        return check_scoring(self.best_estimator_, scoring=self.scoring)(self.best_estimator_, X, y)
-
-    @_best_has("predict")
-    def predict(self, X):
-        """Predictions of the best candidate.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray
-            What its ``predict`` returns.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    @_best_has("predict_proba")
-    def predict_proba(self, X):
-        """Probabilities by the best candidate.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            What its ``predict_proba`` returns.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_best_has("predict_log_proba")
-    def predict_log_proba(self, X):
-        """Logarithms of probabilities by the best candidate.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            What its ``predict_log_proba`` returns.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @_best_has("decision_function")
-    def decision_function(self, X):
-        """Margins by the best candidate.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray
-            What its ``decision_function`` returns.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "best_estimator_")
-
-    def __sklearn_tags__(self):
-        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
-        tags.estimator_type = own.estimator_type
-        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
-        tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
-        return tags
 
 
 def _first_rung(X, least, most):

@@ -83,6 +83,12 @@ def published(state):
     )
 
 
+def memory(state):
+    """The number of rows in use now, a mean over the weight vectors."""
+    lanes = [block.recipe.lanes for block in state.blocks]
+    return float(np.average([method_of(block).memory() for block in state.blocks], weights=lanes))
+
+
 def tells(state):
     """Whether rounds can tell what the model published before them would have predicted."""
     return all(method_of(block).structure.tells for block in state.blocks)
@@ -96,7 +102,7 @@ def margins_now(state, X):
 def mean_loss(state, X, targets, weights):
     """The weighted mean loss of the fitted model on rows that it does not learn from."""
     margins = np.ascontiguousarray(margins_now(state, X))
-    units = _residual_units(state)
+    units = residual_units(state)
     if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
         margins, targets = (margins - targets) / units, np.zeros_like(targets)
     # one kernel for each target, one for all lanes that read the same
@@ -110,7 +116,7 @@ def mean_loss(state, X, targets, weights):
     return float(np.average(losses, weights=weights if len(weights) else None))
 
 
-def _residual_units(state):
+def residual_units(state):
     """The root mean square ρ of the residuals so far, per lane; 1 where residuals have no unit of their own."""
     units = np.ones(state.recipe.lanes)
     if state.recipe.relative:

@@ -46,8 +46,7 @@ def card(model, weights=10):
     curve = getattr(last, "progressive_curve_", {})
     if "error_rate" in curve and len(curve["error_rate"]):
         yield _line("error rate", f"{curve['error_rate'][-1]:.6g} (likewise)")
-    if hasattr(last, "risk_certificate"):
-        yield from _certificate(last)
+    yield from _certificate(last)
     yield from _largest(last, encoder, weights)
 
 
@@ -58,10 +57,12 @@ def _certificate(model):
     except ValueError as refusal:
         yield _line("certificate", f"none: {refusal}")
         return
-    parts = [f"loss ≤ {found.loss:.6g}"]
-    if getattr(found, "error_rate", None) is not None:
-        parts.append(f"error rate ≤ {found.error_rate:.6g}")
-    yield _line("certificate", f"{', '.join(parts)}, with probability {1 - found.delta:g}")
+    bounds = {"loss": found.loss, "error rate": found.error_rate}
+    parts = [f"{name} ≤ {bound:.6g}" for name, bound in bounds.items() if bound is not None]
+    if not parts:
+        yield _line("certificate", f"none: {found.missing}")
+        return
+    yield _line("certificate", f"{', '.join(parts)}, each with probability {1 - found.delta:g}")
 
 
 def _largest(model, encoder, count):

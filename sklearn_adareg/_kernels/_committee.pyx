@@ -23,6 +23,7 @@ matter, and no row counts more than CAP, so that none silences a member for good
 from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.string cimport memcpy
 
+from ._committee_penalty cimport CommitteePenalty
 from ._losses cimport Loss, PointLoss
 from ._methods cimport Method
 from ._rows cimport Row
@@ -77,6 +78,7 @@ cdef class Committee(Method):
         for name in ("steady_v", "recent_v"):
             if name in starts and (S or name == "recent_v"):
                 arrays["committee"][:, starts[name]] = 1.0
+        arrays.update(CommitteePenalty.allocate(setting, groups, S, DISCOUNTS + 4))
         return arrays
 
     def __init__(self, Structure structure):
@@ -108,6 +110,8 @@ cdef class Committee(Method):
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too
+        self.penalty = CommitteePenalty(structure, self.steady_members, DISCOUNTS + 4) if structure.penalised else None
+        self.penalties = np.zeros((self.groups, self.S + R + DISCOUNTS + 4)) if self.penalty is None else self.penalty.numbers
         self.iterate_margins = np.zeros(setting.L)
         structure.average_margins, structure.iterate_margins = &self.average_margins[0], &self.iterate_margins[0]
 
@@ -122,7 +126,17 @@ cdef class Committee(Method):
         iterates = self.structure.last_iterate().reshape(R, K, D)
         averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
         averages = averages[np.asarray(self.steady_members)]
-        return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
+        combined = np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates]))
+        if self.setting.zeros:                   # of the members' quadratics, each with what it counts
+            shares = np.abs(weights[:, self.S:])
+            shares[:, np.asarray(self.steady_members)] += np.abs(weights[:, :self.S])
+            combined = self.with_zeros(combined, shares / shares.sum(axis=1, keepdims=True))
+        return self.with_offsets(combined)
+
+    def restart(self, weights, subgradient):
+        super().restart(weights, subgradient)
+        for v, many in ((self.steady_v, self.S), (self.recent_v, self.R if self.R > self.S else 0)):
+            self.arrays["committee"][:, v:v + many] = np.eye(1, many)       # all members are this model
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
@@ -130,13 +144,15 @@ cdef class Committee(Method):
         return np.array(self.coefficients)
 
     def memory(self):
-        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what each member counts."""
-        counts = np.abs(self.present_coefficients()).mean(axis=0)
-        rounds = self.arrays["clock"][0]
+        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what the members of one λ count together, in absolute value: two
+        that keep the same rows and have opposite signs cancel each other's weights."""
         kept = np.array([self.setting.kept_by(r) for r in range(self.R)])
+        factors, which = np.unique(np.concatenate([kept[np.asarray(self.steady_members)], kept]), return_inverse=True)
+        together = self.present_coefficients() @ (which[:, None] == np.arange(len(factors)))
+        counts = np.abs(together).mean(axis=0)
+        rounds = self.arrays["clock"][0]
         with np.errstate(divide="ignore", invalid="ignore"):
-            rows = np.where(kept < 1.0, (1.0 - kept**rounds) / (1.0 - kept), rounds)
-        rows = np.concatenate([rows[np.asarray(self.steady_members)], rows])
+            rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
     # ---- a round ----------------------------------------------------------------------------------------------------
@@ -284,6 +300,7 @@ cdef class Committee(Method):
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double cap, loss, of_steady = 0.0, unit = 1.0
+        cdef const double* penalties = &self.penalties[group, 0]          # of a round, whatever its weight
         if not self.combined.plain:
             loss = self.loss_at(group, self.M[group], target)
             if self.mean[group] > 0.0:           # one row must not make all others count nothing
@@ -297,33 +314,35 @@ cdef class Committee(Method):
         for r in range(S):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_steady[k, r]
-            loss = self.loss_of(group, &self.scratch[group], target)
+            loss = self.loss_of(group, &self.scratch[group], target) + penalties[r] / weight
             new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
         if S > 0 and self.stacked:
-            loss = self.loss_of(group, &self.candidates[0, group], target)
+            loss = self.loss_of(group, &self.candidates[0, group], target) + penalties[S + R] / weight
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
         if R == S:
             return
         if S > 0:
-            of_steady = fmin(cap, unit * self.loss_of(group, &self.candidates[1, group], target))
+            loss = self.loss_of(group, &self.candidates[1, group], target) + penalties[S + R + 1] / weight
+            of_steady = fmin(cap, unit * loss)
             new[self.surprise] = KEPT_OF_SURPRISE * old[self.surprise] + of_steady
         if self.asleep:
             return
         for r in range(R):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_recent[k, r]
-            loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
+            loss = fmin(cap, unit * (self.loss_of(group, &self.scratch[group], target) + penalties[S + r] / weight))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
         for j in range(DISCOUNTS + self.stacked):
-            loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
+            r = 4 + j if j < DISCOUNTS else 2
+            loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
         if self.stacked:
             self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
         if S > 0:
             new[self.side_losses] = KEPT * old[self.side_losses] + of_steady
-            loss = self.loss_of(group, &self.candidates[3, group], target)
+            loss = self.loss_of(group, &self.candidates[3, group], target) + penalties[S + R + 3] / weight
             new[self.side_losses + 1] = KEPT * old[self.side_losses + 1] + fmin(cap, unit * loss)
 
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
@@ -354,6 +373,9 @@ cdef class Committee(Method):
                 slope /= unit
                 curvature = (<PointLoss> self.loss).curvature(margin, target[group]) / unit
             regression.add(f, slope, curvature, weight, new + at_S)
+        if self.penalty is not None:
+            unit = self.combined.loss_units[group] * self.combined.step_units[group]
+            self.penalty.add(group, steady, old + at_v, unit, &regression.gradient[0], new + at_S)
         if not regression.step(old + at_v, new + at_S, new + at_v):
             memcpy(new + at_v, old + at_v, regression.width * sizeof(double))
             memcpy(new + at_S, old + at_S, regression.width * regression.width * sizeof(double))
@@ -378,11 +400,37 @@ cdef class Committee(Method):
         return fmax(0.0, (<PointLoss> self.loss).point(margin, target[k], &slope) - least)
 
     cdef void commit(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t group
         Method.commit(self, row)
         self.combined.commit()
         if self.first_sight:
             memcpy(&self.numbers[0, 0], &self.new_numbers[0, 0], self.groups * self.size * sizeof(double))
             memcpy(&self.mean[0], &self.new_mean[0], (self.setting.K + 1) * sizeof(double))
+            if self.penalty is not None and self.penalty.due():
+                for group in range(self.groups):
+                    self.renew_penalty(group)
+
+    cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil:
+        """The penalties of the candidates as they are now, in the order of ``candidates``."""
+        cdef Py_ssize_t j, r
+        cdef Py_ssize_t S = self.S
+        cdef Py_ssize_t R = self.R
+        cdef const double* numbers = &self.numbers[group, 0]
+        cdef const double* recent = &self.shares[S + 1]
+        cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        self.asleep = False
+        self.find_weights(group)
+        for r in range(S):
+            of[0, r] = numbers[self.steady_v + r]
+            of[1, r] = self.shares[r] + (self.shares[S] * of[0, r] if self.stacked else 0.0)
+        if R > S:
+            for r in range(R):
+                of[2, S + r] = numbers[self.recent_v + r]
+                of[3, S + r] = recent[DISCOUNTS] * of[2, S + r]
+                for j in range(DISCOUNTS):
+                    of[4 + j, S + r] = self.discounted_shares[j, r]
+                    of[3, S + r] += recent[j] * self.discounted_shares[j, r]
+        self.penalty.renew(group, self.members_of_group, numbers + self.steady_v, numbers + self.recent_v)
 
 
 cdef double shortened(const double* f, Py_ssize_t n) noexcept nogil:

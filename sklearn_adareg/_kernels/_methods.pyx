@@ -85,8 +85,12 @@ cdef class Method:
 
     def published(self):
         """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""
-        averaging = self.setting.averaging
-        return self.with_offsets(self.structure.average() if averaging else self.structure.last_iterate())
+        weights = self.structure.average() if self.setting.averaging else self.structure.last_iterate()
+        return self.with_offsets(self.with_zeros(weights, np.ones((self.setting.K, 1))))
+
+    def with_zeros(self, weights, shares):
+        """Combined weights (K, D) with the zeros of an L1 penalty where they are to be restored; ``shares`` (K, R) of the lanes."""
+        return self.structure.with_zeros(weights, shares) if self.setting.zeros else weights
 
     def with_offsets(self, weights):
         """Weights in raw units and in the domain, with the offset in the intercept.
@@ -103,6 +107,19 @@ cdef class Method:
             for lane in weights:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
+
+    def restart(self, weights, subgradient):
+        """Go on from a model (K, D) in raw units, with a ``subgradient`` (K, D) of its L1 penalty."""
+        weights = np.array(weights)
+        if self.setting.shifted:
+            weights[:, self.setting.d] -= self.arrays["offset"]
+        x = self.structure.from_raw_units(weights)
+        self.structure.restart(np.tile(x, (self.setting.R, 1)), np.tile(subgradient, (self.setting.R, 1)))
+
+    def memory(self):
+        """The number of rows in use, Σ λ^(t−s) over the rounds s: t where nothing is forgotten."""
+        cdef double rounds = self.clock.now[0]
+        return rounds if self.setting.forgotten == 0.0 else self.clock.discounted(rounds)
 
     cdef void begin_round(self) noexcept nogil:
         """What is to be known before the row is looked at; called where ``combines``."""

@@ -16,17 +16,18 @@ cdef class Rows:
     cdef bint single                # float32 values
     cdef bint drop_zeros            # a zero is an untouched coordinate (penalties ask for this)
     cdef const void* data
+    cdef bint framed                # features are centred, and less their shares of others
+    cdef const double[::1] centre, share
+    cdef const int[::1] start, partner
+    cdef double[::1] centred
+    cdef learn_in(self, frame)
+    cdef void enter_frame(self, Row* row) noexcept nogil
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil
 
 
 cdef class DenseRows(Rows):
     cdef bint drop_many             # zeros are dropped from a row that has many of them
-    cdef bint framed                # features are centred, and less their shares of others
-    cdef const double[::1] centre, share
-    cdef const int[::1] start, partner
-    cdef double[::1] centred
-    cdef void enter_frame(self, double* z) noexcept nogil
     cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil
 
 

@@ -106,6 +106,31 @@ cdef class Rows:
         """Ask memory for a row that comes soon, and for what leads to one that comes later: rows in random order are far apart."""
         pass
 
+    cdef learn_in(self, frame):
+        """Deliver rows in these coordinates (``_frame.py``); None: their own."""
+        self.framed = frame is not None
+        if self.framed:
+            self.centre, self.start, self.partner, self.share = frame
+            self.centred = np.empty(self.d)
+
+    cdef void enter_frame(self, Row* row) noexcept nogil:
+        """z ← (I − S)(z − c), S the shares of other features, of a row that has them all."""
+        cdef Py_ssize_t j, k
+        cdef double total
+        cdef double* z = row.z
+        cdef double* centred = &self.centred[0]
+        for j in range(self.d):
+            z[j] -= self.centre[j]
+        if self.share.shape[0] > 0:
+            for j in range(self.d):
+                centred[j] = z[j]
+            for j in range(self.d):
+                total = 0.0
+                for k in range(self.start[j], self.start[j + 1]):
+                    total += self.share[k] * centred[self.partner[k]]
+                z[j] -= total
+        row.norm2 = dot(z, z, self.d)
+
 
 cdef class DenseRows(Rows):
 
@@ -120,10 +145,7 @@ cdef class DenseRows(Rows):
         self.drop_many = drop_many and not drop_zeros
         self.numbers = np.empty((2, max(self.D, 1) if drop_zeros or drop_many else 1), dtype=np.intc)
         self.data = address_2d[float](X) if self.single else address_2d[double](X)
-        self.framed = frame is not None
-        if self.framed:
-            self.centre, self.start, self.partner, self.share = frame
-            self.centred = np.empty(self.d)
+        self.learn_in(frame)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         self.turn = not self.turn
@@ -139,28 +161,10 @@ cdef class DenseRows(Rows):
             else:
                 row.norm2 = take(<const double*> self.data + i * self.d, row.z, self.d)
         if self.framed:
-            self.enter_frame(row.z)
-            row.norm2 = dot(row.z, row.z, self.d)
+            self.enter_frame(row)
         if self.D > self.d:
             append_intercept(row, &self.numbers[self.turn, 0], self.d)
         row.room = self.values.shape[1] if row.index == NULL else row.n
-
-    cdef void enter_frame(self, double* z) noexcept nogil:
-        """z ← (I − S)(z − c), S the shares of other features."""
-        cdef Py_ssize_t j, k
-        cdef double total
-        cdef double* centred = &self.centred[0]
-        for j in range(self.d):
-            z[j] -= self.centre[j]
-        if self.share.shape[0] == 0:
-            return
-        for j in range(self.d):
-            centred[j] = z[j]
-        for j in range(self.d):
-            total = 0.0
-            for k in range(self.start[j], self.start[j + 1]):
-                total += self.share[k] * centred[self.partner[k]]
-            z[j] -= total
 
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
         cdef Py_ssize_t bytes = self.d * (sizeof(float) if self.single else sizeof(double))
@@ -182,20 +186,21 @@ cdef class DenseRows(Rows):
 
 cdef class SparseRows(Rows):
 
-    def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint as_dense=False):
+    def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint as_dense=False, frame=None):
         indptr = X.indptr
         if indptr.dtype != X.indices.dtype:
             indptr = indptr.astype(X.indices.dtype)
         self.owners = (X.data, X.indices, indptr)
         self.n_rows, self.d = X.shape
         self.D = self.d + fit_intercept
-        self.as_dense = as_dense
+        self.learn_in(frame)
+        self.as_dense = as_dense or self.framed
         self.wide = X.indices.dtype == np.int64
         if self.wide:
             longest = survey[int64_t](indptr, min(len(X.indices), len(X.data)))
         else:
             longest = survey[int32_t](indptr, min(len(X.indices), len(X.data)))
-        self.widest = self.D if as_dense else longest + fit_intercept
+        self.widest = self.D if self.as_dense else longest + fit_intercept
         self.drop_zeros = drop_zeros
         self.single = X.data.dtype == np.float32
         self.values = padded(2, self.widest)
@@ -218,6 +223,8 @@ cdef class SparseRows(Rows):
             memset(row.z, 0, self.d * sizeof(double))
             self.spread(row, start, n, number)
             row.norm2 = dot(row.z, row.z, self.d)
+            if self.framed:
+                self.enter_frame(row)
         else:
             self.take(start, n, row, number)
         if self.D > self.d:

@@ -53,6 +53,35 @@ cdef class Structure:
         """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves."""
         return FeatureScale.in_raw_units(self.arrays, weights) if self.setting.scaled else weights
 
+    def from_raw_units(self, weights):
+        """The inverse of ``in_raw_units``."""
+        return FeatureScale.from_raw_units(self.arrays, weights) if self.setting.scaled else weights
+
+    def restart(self, x, subgradient):
+        """Go on from other points (L, D), as if all iterates had been there; ``subgradient`` (L, D) of the L1 penalty there."""
+        self.field("x")[:] = x
+        if self.setting.averaging:
+            self.field("u")[:] = 0.0
+
+    def residual_rates(self):
+        """What steps are multiplied with between rounds, in the units of residuals, and the unit of the gradients, each (L, 1)."""
+        rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))
+        if "residuals" in self.arrays and self.arrays["weight"][0] > 0.0:
+            rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
+            rate = np.where(rho > 0.0, rho, 1.0)
+            unit = rate if self.setting.degree != 1 else unit
+        if self.setting.counted and self.arrays["weight"][0] > 0.0:
+            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
+            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
+        return rate, unit
+
+    def with_zeros(self, weights, shares):
+        """Weights (K, D) that an average made dense with the zeros that an L1 penalty asks for.
+
+        ``shares``, (K, R), say how much each of the lanes that were combined counts.
+        """
+        raise NotImplementedError
+
     def accumulated(self):
         """P_S G of each lane as it is kept: (L, D, D) matrices, (L, D) diagonals, or (L,) multiples of the identity."""
         raise NotImplementedError

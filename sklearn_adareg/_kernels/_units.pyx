@@ -42,6 +42,12 @@ cdef class FeatureScale:
         scale = arrays["scale"]
         return weights / np.where(scale > 0.0, scale, 1.0)
 
+    @staticmethod
+    def from_raw_units(dict arrays, weights):
+        """The inverse."""
+        scale = arrays["scale"]
+        return weights * np.where(scale > 0.0, scale, 1.0)
+
     cdef void make_room(self, Py_ssize_t widest):
         """For rows that touch up to ``widest`` coordinates."""
         if self.proposed is None or self.proposed.shape[0] < widest:

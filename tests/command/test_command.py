@@ -164,6 +164,8 @@ def test_info_is_a_card(folder, capsys):
         "hashed          shop (1), into 262,144 columns",
         "rows            600",
         f"average loss    {last.progressive_loss_:.6g}",
+        f"certificate     loss ≤ {last.risk_certificate().loss:.6g}, error rate ≤ ",
+        ", each with probability 0.95",
     ):
         assert line in out
     strongest = "abc"[np.abs(last.coef_[0, :3]).argmax()]
@@ -176,6 +178,12 @@ def test_info_of_several_classes_and_of_a_bare_model(folder, capsys):
     out, _ = run("info m.adareg", capsys)
     assert "9 of 9 weights" in out
     assert out.count("intercept  (") == 3
+    sklearn_adareg.save_model(AdaRegRegressor().fit(X, SCORE), "r.adareg")
+    out, _ = run("info r.adareg", capsys)
+    assert "certificate     none: loss='squared_error' is unbounded" in out
+    sklearn_adareg.save_model(AdaRegClassifier().fit(X, SCORE > 0, 2 + SCORE**2), "w.adareg")
+    out, _ = run("info w.adareg", capsys)
+    assert "certificate     none: This model has learnt from rows with weights other than 1" in out
 
 
 def test_merge_is_there_when_models_can_be_merged(folder, capsys, monkeypatch):

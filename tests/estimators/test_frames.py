@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference_auto import stacked
+from reference_stack import stacked
 from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _auto, _early, _frame
@@ -98,6 +98,18 @@ def test_rows_that_are_mostly_zeros_are_learnt_as_sparse_ones():
     dense = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1])
     thin = AdaRegClassifier().partial_fit(sparse.csr_array(X), y, classes=[-1, 1])
     np.testing.assert_allclose(dense.coef_, thin.coef_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("at", [5, 60])
+def test_sparse_rows_after_dense_ones_are_learnt_in_the_same_frame(at, monkeypatch):
+    monkeypatch.setattr(_early, "STAGES", STAGES)
+    X, y = contrasts(100, 102, offset=3.0)
+    dense = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1])
+    mixed = AdaRegClassifier().partial_fit(X[:at], y[:at], classes=[-1, 1])
+    mixed.partial_fit(sparse.csr_array(X[at:70]), y[at:70])
+    mixed.partial_fit(X[70:], y[70:])
+    assert mixed._state.frame is not None
+    np.testing.assert_allclose(mixed.coef_, dense.coef_, rtol=1e-9, atol=1e-12)
 
 
 def test_a_row_that_stops_a_round_is_not_kept():

@@ -348,11 +348,11 @@ def test_progress_of_a_stream_is_printed_at_powers_of_two(n, chunks, loss, capsy
     for part in np.array_split(np.arange(n), min(n, chunks)):
         model.partial_fit(X[part], y[part], **labels)
     header, lines = report(capsys.readouterr().out)
-    assert header.split() == ["round", "mean", "loss", "since", "last"]
+    assert header.split() == ["round", "mean", "loss", "since", "last", "memory"]
     ends = [2**k for k in range(8) if 2**k <= n]
     assert [line[0] for line in lines] == ends
     begins = [0, *ends[:-1]]
-    for (_, mean, since), begin, end in zip(lines, begins, ends, strict=True):
+    for (_, mean, since, _), begin, end in zip(lines, begins, ends, strict=True):
         assert mean == pytest.approx(totals[end] / end, rel=1e-5)
         assert since == pytest.approx((totals[end] - totals[begin]) / (end - begin), rel=1e-5)
     np.testing.assert_array_equal(model.coef_, one_by_one.coef_)

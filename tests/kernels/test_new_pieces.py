@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference
+import reference_domains
 from reference import adareg
 from scipy import sparse
 from scipy.special import expi
@@ -89,10 +90,12 @@ def registered(compiled, monkeypatch):
     monkeypatch.setitem(reference.POTENTIALS, "logarithmic", logarithmic)
     monkeypatch.setitem(reference.STRUCTURES, "tridiagonal", tridiagonal)
     monkeypatch.setitem(reference.LOSSES, "log_cosh", log_cosh)
-    monkeypatch.setitem(reference.INSIDE, "budget", lambda c, r: np.sum(c) <= r)
-    monkeypatch.setitem(reference.PROJECTIONS_FULL, "budget", onto_budget)
+    monkeypatch.setitem(reference_domains.INSIDE, "budget", lambda c, r: np.sum(c) <= r)
+    monkeypatch.setitem(reference_domains.PROJECTIONS_FULL, "budget", onto_budget)
     monkeypatch.setitem(
-        reference.PROJECTIONS_DIAGONAL, "budget", lambda u, h, r: onto_budget(u, np.diag(h), r)[0]
+        reference_domains.PROJECTIONS_DIAGONAL,
+        "budget",
+        lambda u, h, r: onto_budget(u, np.diag(h), r)[0],
     )
 
 

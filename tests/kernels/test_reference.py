@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 from reference import (
     CLASSIFIER_LOSSES,
-    DOMAINS,
     LOSSES,
     POTENTIALS,
-    PROJECTIONS_DIAGONAL,
-    PROJECTIONS_FULL,
     STRUCTURES,
     adareg,
-    project,
     prox,
 )
+from reference_domains import DOMAINS, PROJECTIONS_DIAGONAL, PROJECTIONS_FULL, project
 from scipy.optimize import minimize, minimize_scalar
 
 UPDATES = ("mirror_descent", "dual_averaging")

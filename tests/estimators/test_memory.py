@@ -1,0 +1,102 @@
+"""``memory_``: the effective number of rows in use."""
+
+import pickle
+
+import numpy as np
+import pytest
+from streams import estimator, learn, rows, target
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _workers
+
+X, SCORE = rows(0, n=400)
+Y = target("log_loss", SCORE)
+
+
+@pytest.mark.parametrize("structure", ["diag", "full", "iso", "sketch"])
+def test_what_never_forgets_uses_all_rows(structure):
+    for params in ({}, {"eta": "auto", "scaling": "online", "half_life": None}):
+        assert learn(estimator(structure=structure, **params), X, Y).memory_ == len(X)
+
+
+def test_a_shuffled_fit_uses_the_rows_of_all_passes():
+    model = AdaRegClassifier(max_iter=2, tol=None, random_state=0).fit(X, Y)
+    assert model.method_ == "committee"
+    assert model.memory_ == pytest.approx(model.t_) == pytest.approx(2 * len(X))
+
+
+@pytest.mark.parametrize("half_life", [1.0, 20.0, 1e7])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"potential": "adagrad", "structure": "diag", "eta": 0.5},
+        {"potential": "ons", "structure": "full", "eta": 0.5},
+        {"structure": "diag"},  # a stack
+        {"epsilon": 1.0},  # Newton steps
+        {},  # a committee whose members all forget alike
+    ],
+    ids=str,
+)
+def test_a_half_life_uses_a_geometric_series_of_rows(params, half_life):
+    model = learn(AdaRegClassifier(half_life=half_life, **params), X, Y)
+    series = 2.0 ** (-np.arange(len(X)) / half_life)
+    assert model.memory_ == pytest.approx(series.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["binary", "softmax", "one against the rest", "targets"])
+def test_a_committee_uses_what_its_members_use_by_their_shares(kind):
+    several = np.digitize(SCORE, [-1.0, 1.0])
+    model, y = {
+        "binary": (AdaRegClassifier(), Y),
+        "softmax": (AdaRegClassifier(), several),
+        "one against the rest": (AdaRegClassifier(loss="hinge"), several),
+        "targets": (AdaRegRegressor(), np.column_stack([SCORE, SCORE[::-1]])),
+    }[kind]
+    labels = {} if kind == "targets" else {"classes": np.unique(y)}
+    model.partial_fit(X, y, **labels)
+    expected = []
+    for block in model._state.blocks:
+        recipe, t = block.recipe, model.t_
+        weights = _workers.method_of(block).present_coefficients()  # steady averages, all iterates
+        of_lane = np.array([lam for lam in recipe.kept if lam == 1.0] + list(recipe.kept))
+        used, counts = [], []
+        for lam in set(recipe.kept):
+            used.append(sum(lam**k for k in range(t)))
+            counts.append(np.mean(np.abs(weights[:, of_lane == lam].sum(axis=1))))
+        expected += [np.average(used, weights=counts)] * recipe.lanes
+    assert 0 < model.memory_ < model.t_
+    assert model.memory_ == pytest.approx(np.mean(expected), rel=1e-9)
+    assert pickle.loads(pickle.dumps(model)).memory_ == model.memory_
+
+
+def test_it_falls_when_the_stream_changes_and_grows_back():
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(6000, 4))
+    sign = np.where(np.arange(6000) < 3000, 1.0, -1.0)
+    y = (sign * (Z @ [2.0, -1.0, 1.0, 0.0]) + 0.3 * rng.normal(size=6000) > 0).astype(int)
+    model = AdaRegClassifier()
+    found = []
+    for part in (slice(0, 3000), slice(3000, 3200), slice(3200, 6000)):
+        found.append(model.partial_fit(Z[part], y[part], [0, 1]).memory_)
+    before, after, late = found
+    assert after < 250 < 2500 < before
+    assert late > 2 * after
+
+
+def test_reading_it_changes_nothing():
+    watched, alone = AdaRegClassifier(), AdaRegClassifier()
+    for i in range(0, 400, 40):
+        learn(watched, X[i : i + 40], Y[i : i + 40])
+        learn(alone, X[i : i + 40], Y[i : i + 40])
+        assert watched.memory_ > 0
+    np.testing.assert_array_equal(watched.coef_, alone.coef_)
+
+
+def test_verbose_prints_it_beside_the_loss(capsys):
+    model = AdaRegClassifier(verbose=1).partial_fit(X[:256], Y[:256], classes=[-1, 1])
+    header, *_, last = capsys.readouterr().out.splitlines()
+    assert header.split()[-1] == "memory"
+    assert float(last.split()[-1]) == pytest.approx(model.memory_, rel=1e-5)
+
+
+def test_there_is_none_before_the_first_row():
+    assert not hasattr(AdaRegRegressor(), "memory_")
