@@ -162,7 +162,7 @@ cdef class Committee(Method):
 
     def steady_losses_so_far(self):
         """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
-        first, many = self.steady_losses, self.S + self.steady_stacked
+        first, many = self.steady_losses, self.S + self.stacked
         kept = np.asarray(self.numbers)
         return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
 
