@@ -89,7 +89,7 @@ cdef class Newton(Full):
         self.columns.make_room(widest + self.setting.d)
 
     def accumulated(self):
-        """G of each lane, (L, D, D), in features measured from their centers; of a lane that keeps a diagonal with zeros beside it."""
+        """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
         inflation = self.arrays["inflation"][:, None, None]
         diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
         return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
