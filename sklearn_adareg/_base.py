@@ -58,6 +58,7 @@ class StoppedRound(ValueError):
 class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, BaseEstimator):
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
+    _state: State
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
     _doc_link_template = (
