@@ -244,6 +244,7 @@ def _kronecker_memory(lanes, D):
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
+        takes_more_lanes=True,
         newton=True,
         forgets=True,
         tells_errors=True,
@@ -254,6 +255,7 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        takes_more_lanes=True,
         forgets=True,
         tells_errors=True,
         has_blocks=True,
@@ -285,6 +287,7 @@ STRUCTURES = {
     ),
     "diag": Structure(
         _diag_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         auto_pair=("pnorm", {"p": 2.0}),
@@ -297,6 +300,7 @@ STRUCTURES = {
     ),
     "iso": Structure(
         _iso_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,

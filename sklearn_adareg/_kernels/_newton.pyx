@@ -94,6 +94,17 @@ cdef class Newton(Full):
         diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
         return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
 
+    def begin_lanes(self, lanes):
+        columns, names = self.arrays["columns"][:self.setting.d], Columns.names()
+        ridges = columns[:, names.index("ridge")]
+        for i in np.flatnonzero(ridges):
+            for lane in lanes:
+                ridge = self.setting.epsilons[lane] * ridges[i]
+                if lane < self.setting.whole_lanes:
+                    self.arrays["G"][lane, i, i], self.arrays["P"][lane, i, i] = ridge, 1.0 / ridge
+                else:
+                    self.arrays["diagonal"][lane - self.setting.whole_lanes, i] = ridge
+
     def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
         """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
         cdef Py_ssize_t k, r, lane
