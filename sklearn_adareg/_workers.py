@@ -88,8 +88,10 @@ def published(state):
     """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
     weights = _published(state)
     d = state.recipe.d
-    intercepts = weights[:, d].copy() if state.recipe.intercept else np.zeros(len(weights))
-    coef = weights[:, :d].copy()
+    intercepts = weights[:, d] if state.recipe.intercept else np.zeros(len(weights))
+    coef = weights[:, :d]
+    if len(weights) > 1:  # contiguous, as a single row is anyway
+        coef, intercepts = coef.copy(), intercepts.copy()
     if state.frame is not None:
         return _frame.to_raw(state.frame, coef, intercepts)
     return coef, intercepts
@@ -103,12 +105,12 @@ def _published(state, *at):
 
 
 def few_columns(state, X):
-    """Whether to publish only the columns of these rows: they are few, and few were asked for since the last round.
+    """Whether to publish only the columns of these sparse rows: they are few, and few were asked for since the last round.
 
     Rows that come one by one without learning soon pay for the whole model, which is then there for all of them.
     """
     d = X.shape[1]
-    if type(X) is np.ndarray or SPARSER * X.nnz > d or state.frame is not None:
+    if SPARSER * X.nnz > d or state.frame is not None:
         return False
     if not all(method_of(block).structure.by_columns for block in state.blocks):
         return False
@@ -116,6 +118,11 @@ def few_columns(state, X):
     columns = X.nnz + (columns if rounds == state.rounds else 0)
     _looked_up[state] = (state.rounds, columns)
     return SPARSER * columns <= d
+
+
+def last_look(state):
+    """The round after which columns were last published without the others; −1 where there was none."""
+    return _looked_up.get(state, (-1, 0))[0]
 
 
 def margins_at(state, X):
@@ -292,7 +299,9 @@ def _play_block(block, rows, order, targets, weights, new, records, counts, tran
     method.first_sight = new
     shown = transcript is not None and transcript.shown is not None
     method.watch(shown, new and block.recipe.as_published)
-    method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
+    if method.bound_to is not block.recipe:  # which holds the parameters of the loss
+        method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
+        method.bound_to = block.recipe
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
     return _rounds.run_rounds(
         method, rows, order, own_targets, weights, records, counts, transcript
