@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _early, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
@@ -134,6 +134,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                     **watch.fitted_attributes(),
                 }
 
+            finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
@@ -143,6 +144,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
+                if finishes and _finish.finish(state, X, order, targets, weights):
+                    break
+                finishes = False
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))
@@ -199,7 +203,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
     def _learn(self, state, X, order, targets, weights, told=None):
         """Rounds of a stream; ``told`` is given the margins of all rows, each from before it was learnt from."""
         if told is None:
-            if len(order):
+            if len(order) == 1 and not self.verbose and state.early is None:
+                self._play_one(state, X, order, targets, weights)
+            elif len(order):
                 self._play(state, X, order, targets, weights, True, streaming=True)
             return self
         margins = np.empty((X.shape[0], state.recipe.lanes))
@@ -272,6 +278,17 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             _rules.check_average(state.recipe.average, state.rounds + len(order))
         return weights, order
 
+    def _play_one(self, state, X, order, targets, weights):
+        """``_play`` for one row of a stream, without what only several need."""
+        guard = guard_of(self)
+        if guard.waiting:
+            guard.let_readers_pass()
+        with guard.state, guard.rounds:
+            outcome = _workers.play(
+                state, _workers.rows_of(state, X), order, targets, weights, True, self.n_jobs
+            )
+        self._check_outcome(outcome, X, order)
+
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
         segments, guard = _workers.Segments(state), guard_of(self)
@@ -314,19 +331,20 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 margins[part[: outcome.rounds]] = said[: outcome.rounds]
             segments.played(outcome.rounds, time.perf_counter() - begun)
             start += outcome.rounds
-            if outcome.status == _rounds.STRAY_COLUMN:
-                check_columns(X)
-            if outcome.status != _rounds.FINISHED:
-                check_finite(self, X)
-                self._raise(outcome, part[outcome.rounds])
+            self._check_outcome(outcome, X, part)
             report.add(outcome.loss, outcome.weight)
         return report.close()
 
-    def _raise(self, outcome, row):
-        """Say why the rounds stopped, and at which row."""
+    def _check_outcome(self, outcome, X, order):
+        """If the rounds stopped, say why, and at which row."""
+        if outcome.status == _rounds.FINISHED:
+            return
+        if outcome.status == _rounds.STRAY_COLUMN:
+            check_columns(X)
+        check_finite(self, X)
         raise StoppedRound(
-            f"Stopped at row {row}: {outcome.reason()}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
-            "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
+            f"Stopped at row {order[outcome.rounds]}: {outcome.reason()}; scale the features (and y), or lower eta (now "
+            f"{shown(self.eta)}). partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
     def _adopt(self, state, **attributes):

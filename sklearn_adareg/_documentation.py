@@ -57,9 +57,9 @@ COMMON = {
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
     Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
-    with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, also with an L2 penalty or a domain
-    other than the simplex; the diagonal and isotropic structures combine two step sizes (a stack) where there is neither,
-    and so does the structure sketch, with Newton steps.
+    with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, but not on the simplex; the
+    diagonal and isotropic structures combine two step sizes (a stack). Both go on with a penalty or a domain. The structure sketch
+    combines Newton steps where there is neither.
     ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
     ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
     ``fit_intercept=False`` and ``scaling=None``.""",
@@ -91,7 +91,9 @@ COMMON = {
     Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. After many passes the model
     approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
     "l1_ratio": f"""l1_ratio : float, default=0.0
-    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}).""",
+    The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}, and any with Newton steps). With ``average="auto"``
+    zeros are restored in the published model, and a ``fit`` without ``max_iter`` goes on to the minimum of a smooth loss and its
+    penalty, by proximal Newton steps over the rows.""",
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is the average :math:`\\sum_t c_t x_t / \\sum_t c_t` of the iterates that made predictions, with
     :math:`c_t = 1` for ``True`` and :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` is the last iterate. ``"auto"``

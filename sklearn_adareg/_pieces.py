@@ -51,6 +51,7 @@ class Loss:
     # (margin, target, weight) → the largest β for which the loss is known to be exp-concave; or why there is none
     exp_concavity: Callable | str = "has no known constant of exp-concavity"
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
+    curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known

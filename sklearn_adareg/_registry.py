@@ -62,16 +62,21 @@ CLASSIFICATION_LOSSES = {
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         exp_concavity=_log_loss_exp_concavity,
         clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
+        curved=True,
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
     "squared_hinge": Loss(
-        _losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity, plain=LINEAR_SVC
+        _losses.SquaredHinge,
+        exp_concavity=_squared_hinge_exp_concavity,
+        curved=True,
+        plain=LINEAR_SVC,
     ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
         exp_concavity=LINEAR_PARTS,
+        curved=True,
         plain=LINEAR_SVC,
     ),
     "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
@@ -81,6 +86,7 @@ REGRESSION_LOSSES = {
         _losses.SquaredError,
         exp_concavity=_squared_error_exp_concavity,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
@@ -88,6 +94,7 @@ REGRESSION_LOSSES = {
         ("huber_delta",),
         exp_concavity=LINEAR_PARTS,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "absolute_error": Loss(
@@ -112,12 +119,14 @@ REGRESSION_LOSSES = {
         ("insensitivity",),
         exp_concavity="has no known constant of exp-concavity",
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
         link=LOG,
         exp_concavity=_poisson_exp_concavity,
+        curved=True,
         nonnegative_targets=True,
         plain="sklearn.linear_model.PoissonRegressor",
         summary="models counts, and ``predict`` gives their mean",

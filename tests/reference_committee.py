@@ -18,16 +18,24 @@ class Regression:
     def __init__(self, width):
         self.v, self.S = np.eye(width)[0], np.zeros((width, width))
 
-    def learn(self, f, gradient, hessian, omega, fade, returned):
-        self.S = fade * self.S + returned * np.eye(len(self.v)) + omega * hessian
-        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), omega * gradient)
+    def learn(self, f, gradient, hessian, omega, fade, returned, Q):
+        """Q: the quadratic of the penalty."""
+        self.S = fade * self.S + returned * np.eye(len(self.v)) + omega * hessian + Q
+        slope = omega * gradient + Q @ self.v
+        self.v = self.v - np.linalg.solve(self.S + 10 * np.eye(len(self.v)), slope)
+
+    def touch(self, w, l1, l2):
+        """The Q of ½ v'Qv, which touches the penalty of the combination of w, (members, coefficients)."""
+        m, size = self.v @ w, np.abs(w).max(axis=0)
+        w, m = w[:, size > 0], np.maximum(np.abs(m), 0.1 * size)[size > 0]
+        return (l1 / m + l2) * w @ w.T
 
 
 class Committee:
     """Steady members by their averages, all by their iterates, and a choice between the two sides."""
 
-    def __init__(self, loss, steady, members, K):
-        self.loss, self.steady, self.K = loss, steady, K
+    def __init__(self, loss, steady, members, K, l1=0.0, l2=0.0):
+        self.loss, self.steady, self.K, self.l1, self.l2 = loss, steady, K, l1, l2
         self.steady_stacked = K == 1
         self.recent = len(steady) < members
         self.steady_losses = np.zeros(len(steady) + self.steady_stacked)
@@ -35,6 +43,35 @@ class Committee:
         self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + 1), np.zeros(2)
         self.of_steady, self.of_all = Regression(len(steady)), Regression(members)
         self.total = self.weight = 0.0
+        # penalties of each list of candidates, and the quadratics of the two regressions
+        self.due = {"steady": 0.0, "all": 0.0, "ways": 0.0, "sides": 0.0}
+        self.Q = [np.zeros((n, n)) for n in (len(steady), members)]
+
+    def penalty(self, w):
+        """R of coefficients, in the last two axes."""
+        return (self.l1 * np.abs(w) + self.l2 / 2 * w**2).sum(axis=(-1, -2))
+
+    def take_weights(self, averages, iterates, t):
+        """The penalties of all candidates, from their coefficients (members, K, d); every 16 rounds."""
+        if t > 16 and t % 16:
+            return
+        steady, recent = self.of_sides()
+        a = averages[self.steady]
+
+        def mixed(v, w):
+            return self.penalty(np.tensordot(v, w, 1))
+
+        ways = [mixed(exponential_weights(losses), iterates) for losses in self.discounted]
+        self.due["steady"] = np.array(
+            [*self.penalty(a), *[mixed(self.of_steady.v, a)] * self.steady_stacked]
+        )
+        self.due["all"] = self.penalty(iterates)
+        self.due["ways"] = np.array([*ways, mixed(self.of_all.v, iterates)])
+        self.due["sides"] = np.array([mixed(steady, a), mixed(recent, iterates)])
+        self.Q = [
+            regression.touch(w.reshape(len(w), -1), self.l1, self.l2)
+            for regression, w in ((self.of_steady, a), (self.of_all, iterates))
+        ]
 
     def of_sides(self):
         """Weights of the steady averages in their side, and of all iterates in theirs."""
@@ -57,6 +94,14 @@ class Committee:
         return p[0] * first + p[1] * np.tensordot(recent, iterates, 1)
 
     margins = combine
+
+    def shares(self):
+        """What each member counts, whether by its average or by its iterate; their sum is 1."""
+        steady, recent = self.of_sides()
+        p = exponential_weights(self.sides + np.array([0.0, 2.0])) if self.recent else [1.0, 0.0]
+        counts = p[1] * np.abs(recent)
+        counts[self.steady] += p[0] * np.abs(steady)
+        return counts / counts.sum()
 
     def loss_at(self, margins, y, own):
         """A regression loss is of the residual; under a log link it is above that of the best margin."""
@@ -86,8 +131,9 @@ class Committee:
         if not unit > 0:
             return
 
-        def counted(margins):
-            return omega * min(cap, self.loss_at(margins, y, own) / unit)
+        def counted(many, due):
+            losses = np.array([self.loss_at(margins, y, own) for margins in many])
+            return omega * np.minimum(cap, (losses + self.due[due] / omega) / unit)
 
         fade = (t / (t + 1)) ** 2
         candidates = list(f_steady)
@@ -96,16 +142,16 @@ class Committee:
         first, second = steady @ f_steady, recent @ iterates
         ways = [exponential_weights(losses) @ iterates for losses in self.discounted]
         ways.append(self.of_all.v @ iterates)
-        self.steady_losses = fade * self.steady_losses + [counted(m) for m in candidates]
+        self.steady_losses = fade * self.steady_losses + counted(candidates, "steady")
         if self.steady_stacked:
             self.learn(self.of_steady, f_steady, y, omega, own, fade, 0.0)
         if not self.recent:
             return
-        losses = np.array([counted(m) for m in iterates])
+        losses = counted(iterates, "all")
         self.discounted = np.array(DISCOUNTS)[:, None] * self.discounted + losses
-        self.recent_losses = 0.998 * self.recent_losses + [counted(m) for m in ways]
+        self.recent_losses = 0.998 * self.recent_losses + counted(ways, "ways")
         self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
-        self.sides = 0.998 * self.sides + [counted(first), counted(second)]
+        self.sides = 0.998 * self.sides + counted([first, second], "sides")
 
     def learn(self, regression, f, y, omega, own, fade, returned):
         """f is (members, K)."""
@@ -135,4 +181,6 @@ class Committee:
                 curvature = curvature_of(m, y) / unit
             gradient = slope * f[:, 0]
             hessian = max(curvature, slope**2) * np.outer(f[:, 0], f[:, 0])
-        regression.learn(f, gradient, hessian, omega, fade, returned)
+        unit = own.rho * own.gradient_unit if in_units else 1.0
+        Q = self.Q[regression is self.of_all] / unit
+        regression.learn(f, gradient, hessian, omega, fade, returned, Q)

@@ -1,3 +1,4 @@
+from ._committee_penalty cimport CommitteePenalty
 from ._methods cimport Method
 from ._objective cimport Objective
 from ._regression cimport SmallRegression
@@ -22,6 +23,8 @@ cdef class Committee(Method):
     cdef double[:, ::1] slopes_at, curvatures_at      # (2, K): at the margins of the two regressions
     cdef double[::1] M, M_slopes, scratch
     cdef double[::1] iterate_margins
+    cdef CommitteePenalty penalty             # None: there is none
+    cdef double[:, ::1] penalties             # of the members of each group, then in the order of ``candidates``
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil
     cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil
@@ -30,4 +33,5 @@ cdef class Committee(Method):
     cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil
+    cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil
     cdef void let_losers_rest(self) noexcept nogil

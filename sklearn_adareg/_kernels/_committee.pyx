@@ -19,6 +19,7 @@ matter, and no row counts more than CAP, so that none silences a member for good
 from libc.math cimport exp, fabs, fmax, fmin, log
 from libc.string cimport memcpy
 
+from ._committee_penalty cimport CommitteePenalty
 from ._losses cimport Loss, PointLoss
 from ._methods cimport Method
 from ._rows cimport Row
@@ -67,6 +68,7 @@ cdef class Committee(Method):
         for name in ("steady_v", "recent_v"):
             if name in starts and (S or name == "recent_v"):
                 arrays["committee"][:, starts[name]] = 1.0
+        arrays.update(CommitteePenalty.allocate(setting, groups, S, DISCOUNTS + 4))
         return arrays
 
     def __init__(self, Structure structure):
@@ -96,6 +98,8 @@ cdef class Committee(Method):
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too
+        self.penalty = CommitteePenalty(structure, self.steady_members, DISCOUNTS + 4) if structure.penalised else None
+        self.penalties = np.zeros((self.groups, self.S + R + DISCOUNTS + 4)) if self.penalty is None else self.penalty.numbers
         self.iterate_margins = np.zeros(setting.L)
         structure.average_margins, structure.iterate_margins = &self.average_margins[0], &self.iterate_margins[0]
 
@@ -105,12 +109,26 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        weights = self.present_coefficients()
-        K, R, D = self.setting.K, self.R, self.setting.D
-        iterates = self.structure.last_iterate().reshape(R, K, D)
-        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
-        averages = averages[np.asarray(self.steady_members)]
-        return self.with_offsets(np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates])))
+        cdef Py_ssize_t a, group, k, r
+        shares = np.zeros((2, self.setting.K, self.R))
+        cdef double[:, :, ::1] share = shares
+        for group in range(self.groups):
+            self.find_weights(group)
+        for k in range(self.setting.K):
+            for a in range(self.S):
+                share[0, k, self.steady_members[a]] = self.coefficients[k, a]
+            for r in range(self.R):
+                share[1, k, r] = self.coefficients[k, self.S + r]
+        combined = self.structure.mixture(shares[0], shares[1])
+        if self.setting.zeros:                   # of the members' quadratics, each with what it counts
+            parts = np.abs(shares).sum(axis=0)
+            combined = self.with_zeros(combined, parts / parts.sum(axis=1, keepdims=True))
+        return self.with_offsets(combined)
+
+    def restart(self, weights, subgradient):
+        super().restart(weights, subgradient)
+        for v, many in ((self.steady_v, self.S), (self.recent_v, self.R if self.R > self.S else 0)):
+            self.arrays["committee"][:, v:v + many] = np.eye(1, many)       # all members are this model
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
@@ -259,6 +277,7 @@ cdef class Committee(Method):
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
         cdef double cap, loss, unit = 1.0
+        cdef const double* penalties = &self.penalties[group, 0]          # of a round, whatever its weight
         if not self.combined.plain:
             loss = self.loss_at(group, self.M[group], target)
             if self.mean[group] > 0.0:           # one row must not make all others count nothing
@@ -272,10 +291,10 @@ cdef class Committee(Method):
         for r in range(S):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_steady[k, r]
-            loss = self.loss_of(group, &self.scratch[group], target)
+            loss = self.loss_of(group, &self.scratch[group], target) + penalties[r] / weight
             new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
         if S > 0 and self.steady_stacked:
-            loss = self.loss_of(group, &self.candidates[0, group], target)
+            loss = self.loss_of(group, &self.candidates[0, group], target) + penalties[S + R] / weight
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
         if R == S:
@@ -283,15 +302,17 @@ cdef class Committee(Method):
         for r in range(R):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_recent[k, r]
-            loss = fmin(cap, unit * self.loss_of(group, &self.scratch[group], target))
+            loss = fmin(cap, unit * (self.loss_of(group, &self.scratch[group], target) + penalties[S + r] / weight))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
         for j in range(DISCOUNTS + 1):
-            loss = self.loss_of(group, &self.candidates[4 + j if j < DISCOUNTS else 2, group], target)
+            r = 4 + j if j < DISCOUNTS else 2
+            loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
         self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
         for j in range(2):
-            loss = self.loss_of(group, &self.candidates[1 + 2 * j, group], target) if S > 0 else 0.0
+            r = 1 + 2 * j
+            loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight if S > 0 else 0.0
             new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)
 
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
@@ -326,6 +347,9 @@ cdef class Committee(Method):
                 slope /= unit
                 curvature = (<PointLoss> self.loss).curvature(margin, target[group]) / unit
             regression.add(f, slope, curvature, weight, new + at_S)
+        if self.penalty is not None:
+            unit = self.combined.loss_units[group] * self.combined.step_units[group]
+            self.penalty.add(group, steady, old + at_v, unit, &regression.gradient[0], new + at_S)
         if not regression.step(old + at_v, new + at_S, new + at_v):
             memcpy(new + at_v, old + at_v, regression.width * sizeof(double))
             memcpy(new + at_S, old + at_S, regression.width * regression.width * sizeof(double))
@@ -350,11 +374,36 @@ cdef class Committee(Method):
         return fmax(0.0, (<PointLoss> self.loss).point(margin, target[k], &slope) - least)
 
     cdef void commit(self, Row* row) noexcept nogil:
+        cdef Py_ssize_t group
         Method.commit(self, row)
         self.combined.commit()
         if self.first_sight:
             memcpy(&self.numbers[0, 0], &self.new_numbers[0, 0], self.groups * self.size * sizeof(double))
             memcpy(&self.mean[0], &self.new_mean[0], (self.setting.K + 1) * sizeof(double))
+            if self.penalty is not None and self.penalty.due():
+                for group in range(self.groups):
+                    self.renew_penalty(group)
+
+    cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil:
+        """The penalties of the candidates as they are now, in the order of ``candidates``."""
+        cdef Py_ssize_t j, r
+        cdef Py_ssize_t S = self.S
+        cdef Py_ssize_t R = self.R
+        cdef const double* numbers = &self.numbers[group, 0]
+        cdef const double* recent = &self.shares[S + 1]
+        cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        self.find_weights(group)
+        for r in range(S):
+            of[0, r] = numbers[self.steady_v + r]
+            of[1, r] = self.shares[r] + (self.shares[S] * of[0, r] if self.steady_stacked else 0.0)
+        if R > S:
+            for r in range(R):
+                of[2, S + r] = numbers[self.recent_v + r]
+                of[3, S + r] = recent[DISCOUNTS] * of[2, S + r]
+                for j in range(DISCOUNTS):
+                    of[4 + j, S + r] = self.discounted_shares[j, r]
+                    of[3, S + r] += recent[j] * self.discounted_shares[j, r]
+        self.penalty.renew(group, self.members_of_group, numbers + self.steady_v, numbers + self.recent_v)
 
 
 cdef double shortened(const double* f, Py_ssize_t n) noexcept nogil:

@@ -29,6 +29,8 @@ from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport NOT_FINITE, NOT_PROJECTED
 
+from ._lasso import minimised
+
 import numpy as np
 
 cdef double RIDGE_OF_INTERCEPT = 0.1
@@ -47,6 +49,7 @@ cdef class Newton(Full):
     cdef Columns columns
     cdef double[::1] zc                  # the row, centered
     cdef double[::1] filled              # the same with the centered zeros of a sparse row
+    cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
     cdef const int* index                # coordinates of its n numbers z, or NULL: all of them in order
     cdef const double* z
     cdef Py_ssize_t n
@@ -59,15 +62,18 @@ cdef class Newton(Full):
     def allocate(cls, Setting setting, bint sparse):
         arrays = {**super().allocate(setting, sparse), **Members.allocate(setting, RIDGE_OF_INTERCEPT)}
         arrays["columns"] = Columns.allocate(setting.d)
+        if setting.l1 > 0.0:
+            arrays["subgradient"] = np.zeros((setting.L, setting.D))
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
         self.columns = Columns(arrays["columns"], setting.intercept)
-        self.own_units, self.tells = True, self.unconstrained
+        self.own_units, self.tells = True, self.unconstrained and not setting.zeros
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
         self.zc, self.filled = np.empty(1), np.empty(setting.D)
+        self.subgradient = arrays.get("subgradient")
         self.longest_step = 0.0
         names = Columns.names()
         self.centered = np.count_nonzero(arrays["columns"][:, names.index("center")])
@@ -82,15 +88,89 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
+        """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
+        cdef Py_ssize_t k, r, lane
+        cdef Py_ssize_t K = self.setting.K
+        cdef Py_ssize_t D = self.setting.D
+        cdef double C = self.clock.now[1]
+        result = np.zeros((K, D))
+        cdef double[:, ::1] total = result
+        for k in range(K):
+            for r in range(self.setting.R):
+                lane = r * K + k
+                axpy(of_averages[k, r] + of_iterates[k, r], self.x + lane * D, &total[k, 0], D)
+                if self.u != NULL and C > 0.0 and of_averages[k, r] != 0.0:
+                    axpy(-of_averages[k, r] / C, self.u + lane * D, &total[k, 0], D)
+        return result
+
     def in_raw_units(self, weights):
         """Weights of the features themselves, the intercept as if nothing had been centered."""
+        cdef Py_ssize_t i, l
+        cdef Py_ssize_t d = self.setting.d
+        cdef double moved
+        cdef const Column* columns = self.columns.columns
+        weights = np.array(weights, order="C")
+        cdef double[:, ::1] raw = weights
+        for l in range(raw.shape[0]):
+            moved = 0.0
+            for i in range(d):
+                moved += raw[l, i] * columns[i].center
+                raw[l, i] *= columns[i].factor
+            if self.setting.intercept:
+                raw[l, d] -= moved
+        return weights
+
+    def from_raw_units(self, weights):
         d, names = self.setting.d, Columns.names()
         columns = self.arrays["columns"][:d]
+        factor = columns[:, names.index("factor")]
         weights = np.array(weights)
+        weights[:, :d] /= np.where(factor > 0.0, factor, 1.0)
         if self.setting.intercept:
-            weights[:, d] -= weights[:, :d] @ columns[:, names.index("center")]
-        weights[:, :d] *= columns[:, names.index("factor")]
+            weights[:, d] += weights[:, :d] @ columns[:, names.index("center")]
         return weights
+
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        if "subgradient" in self.arrays:
+            self.arrays["subgradient"][:] = subgradient
+
+    def with_zeros(self, weights, shares):
+        """The minimiser of the lanes' own quadratic and the L1 penalty, from the combined weights (K, D) of members with ``shares``.
+
+        ½ (x − w)ᵀ G/t (x − w) − l1 s·(x − w) + l1 ‖x‖₁ with s the subgradient, t the rounds in G: at the optimum x is w, but for its
+        zeros.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        K = self.setting.K
+        G, s = self.mean_matrices(), self.arrays["subgradient"]
+        rate, unit = self.residual_rates()
+        factor = self.arrays["columns"][:d, Columns.names().index("factor")]
+        low, high = self.domain.lower, self.domain.upper
+        found = np.array(weights)
+        with np.errstate(all="ignore"):
+            lower, upper = (np.where(factor > 0.0, bound / factor, bound) if np.isfinite(bound) else np.full(d, bound)
+                            for bound in (low, high))
+        for k in range(K):
+            lanes = np.arange(self.setting.R) * K + k
+            matrix = np.tensordot(shares[k], G[lanes], 1)
+            due = self.setting.l1 * factor * (shares[k] @ (rate / unit)[lanes, 0])
+            slope = np.zeros(self.setting.D)
+            slope[:d] = due * (shares[k] @ s[lanes, :d])
+            found[k] = minimised(matrix, slope, due, lower, upper, found[k])
+        return found
+
+    def mean_matrices(self):
+        """G of each lane, (L, D, D), over the number of rounds in it."""
+        whole, L, D = self.setting.whole_lanes, self.setting.L, self.setting.D
+        G = np.zeros((L, D, D))
+        G[:whole] = self.members.inverse.accumulated() / self.arrays["inflation"][:, None, None]
+        G[whole:, np.arange(D), np.arange(D)] = self.arrays["diagonal"]
+        t, kept = self.arrays["clock"][0], np.asarray(self.setting.kept)
+        with np.errstate(all="ignore"):
+            rounds = np.where(kept < 1.0, (1.0 - kept**t) / (1.0 - kept), t)
+        return G / np.maximum(rounds, 1.0)[:, None, None]
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
@@ -188,15 +268,25 @@ cdef class Newton(Full):
         return 0
 
     cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
-        """The L2 penalty, of one coordinate a round and as many times as there are, as a pseudo-row along e_i of target 0."""
+        """The penalty, of one coordinate a round and as many times as there are: L2 a pseudo-row, L1 a prox along it."""
         cdef Py_ssize_t i = self.order[<Py_ssize_t> self.clock.t % self.entered]
-        cdef const Column* column = &self.columns.columns[i]
-        cdef double growth
+        cdef double factor = self.columns.columns[i].factor
         # in the units of the lane's curvatures, for a weight in the feature's own unit
-        growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
-        # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
-        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
-        self.members.pull(lane, i, growth, self.clock.C)
+        cdef double unit = self.entered * self.rho[lane] / self.loss_units[lane]
+        cdef double growth, most, taken
+        if self.setting.l2 > 0.0:
+            # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
+            growth = fmin(self.setting.l2 * (factor * factor) * unit,
+                          STRONGEST * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
+            self.members.pull(lane, i, growth, self.clock.C)
+        if self.setting.l1 > 0.0:
+            most = self.setting.eta[lane] * self.setting.l1 * factor * unit
+            taken = self.members.threshold(lane, i, most, self.clock.C)
+            if isfinite(taken):
+                # averaged as x is, it is a subgradient of |x_i| for the model to be published with
+                unit = fmax((self.setting.gamma + 1.0) / self.clock.t, 1.0 - self.setting.kept[lane])
+                unit = fmin(1.0, unit * self.entered)
+                self.subgradient[lane, i] += unit * (taken / most - self.subgradient[lane, i])
 
     cdef void forget_in(self, Py_ssize_t lane) noexcept nogil:
         """G ← λG + (1 − λ)G_0, the prior in turns where the lane keeps a matrix."""

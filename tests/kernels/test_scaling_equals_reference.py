@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from reference_auto import scaled_adareg, stacked
+from reference_auto import scaled_adareg
 from reference_newton import newton
 from reference_sketch import SketchNewtonLane
+from reference_stack import stacked
 from scipy import sparse
 from streams import STRUCTURES
 
@@ -212,6 +213,48 @@ def test_the_stack_of_two_step_sizes(loss, variant):
             assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
+STACKED = [
+    {"alpha": 0.02, "average": 2.0},
+    {"alpha": 0.5, "average": False, "fit_intercept": False},
+    {"alpha": 0.05, "l1_ratio": 1.0, "average": 1.0},
+    {"alpha": 0.05, "l1_ratio": 0.5, "average": True, "domain": "box", "radius": RADIUS},
+    {"domain": "box", "radius": RADIUS, "average": 2.0},
+    {"domain": "l2", "radius": RADIUS, "average": False},
+    {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
+    {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+]
+some_losses = pytest.mark.parametrize(
+    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
+)
+
+
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
+        params = {"potential": potential, "structure": structure, **variant}
+        expected = stacked(Z, y, sample_weight=weight, **reference, **params)
+        assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, weight)
+
+
+@some_losses
+def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    zeros = 0
+    for structure, w in itertools.product(DIAGONALS, (None, weight)):
+        for alpha in (0.02, 1.0):
+            params = {"alpha": alpha, "l1_ratio": 0.9, "structure": structure}
+            expected = stacked(Z, y, sample_weight=w, zeros=True, **reference, **params)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+            zeros += expected[0].size - np.count_nonzero(expected[0])
+    assert zeros > 0
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @every_loss
 def test_newton_steps_on_a_sketch(loss, variant):
@@ -243,6 +286,17 @@ def test_the_pair_of_potentials(loss, variant, monkeypatch):
     for w in (None, weight):
         expected = stacked(Z, y, sample_weight=w, potential="auto", **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
+
+
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_pair_of_potentials_with_a_penalty_or_a_domain(loss, variant, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    expected = stacked(Z, y, sample_weight=weight, potential="auto", **reference, **variant)
+    assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, weight)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
@@ -290,19 +344,35 @@ CONSTRAINED = [
     {"domain": "l2", "radius": RADIUS, "average": False},
     {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
     {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+    {"alpha": 0.02, "l1_ratio": 1.0, "average": 2.0},
+    {"alpha": 0.02, "l1_ratio": 0.4, "average": False},
 ]
 
 
 @pytest.mark.parametrize("variant", CONSTRAINED, ids=str)
-@pytest.mark.parametrize(
-    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
-)
+@some_losses
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **committee(loss), **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@some_losses
+def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    for w in (None, weight):
+        for alpha, half_life in itertools.product((0.02, 1.0), ("auto", None)):
+            params = {"alpha": alpha, "l1_ratio": 0.9}
+            reference = committee(loss, forgets=half_life == "auto")
+            expected = newton(
+                Z, y, sample_weight=w, average=20.0, zeros=True, **reference, **params
+            )
+            make = partial(estimator, loss, half_life=half_life, **params)
+            assert_equals(*expected, make, Z, y, w)
+        assert np.count_nonzero(expected[0]) < expected[0].size
 
 
 def test_hundreds_of_rounds_stay_on_the_references():
