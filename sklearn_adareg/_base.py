@@ -258,10 +258,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 f"This model learns {recipe.lanes} weight vector(s) and y, of shape {np.shape(y)}, asks for "
                 f"{asked.lanes}; pass targets of the same shape as before, or start anew with fit (warm_start=False)."
             )
+        if recipe.limits is not None:
+            parameters = {name: getattr(self, name) for name in recipe.loss_parameters}
+            _theory.check_limits(recipe, X, theory_bounds(targets, weights), parameters)
         if recipe.loss_parameters:
             self._set_loss(state)
-        if recipe.limits is not None:
-            _theory.check_limits(recipe, X, theory_bounds(targets, weights))
 
     def _set_loss(self, state):
         """Give the state's loss the parameter values of this estimator."""

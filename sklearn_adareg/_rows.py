@@ -57,3 +57,15 @@ def largest_norm(X, order):
     norm = sparse.linalg.norm if sparse.issparse(X) else np.linalg.norm
     with np.errstate(over="ignore"):
         return float(np.max(norm(X, ord=order, axis=1), initial=0.0))
+
+
+def most_parts(X, numbers):
+    """Nonzero features of a row, those of one block counted once: the most there are. ``numbers``: the block of each feature."""
+    values = sparse.csr_array(X)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(values.indptr))
+    there = values.data != 0
+    parts = sparse.coo_array(
+        (np.ones(there.sum()), (rows[there], numbers[values.indices[there]])),
+        shape=(X.shape[0], int(numbers.max(initial=0)) + 1),
+    ).tocsr()  # which adds up what has one place
+    return int(np.diff(parts.indptr).max(initial=0))

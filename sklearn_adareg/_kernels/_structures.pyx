@@ -99,6 +99,13 @@ cdef class Structure:
         """P_S G of each lane as it is kept: (L, D, D) matrices, (L, D) diagonals, or (L,) multiples of the identity."""
         raise NotImplementedError
 
+    def spectrum(self):
+        """The D eigenvalues of P_S G of each lane, (L, D)."""
+        G = self.accumulated()
+        if G.ndim == 3:
+            return np.linalg.eigvalsh(G)
+        return np.broadcast_to(G if G.ndim == 2 else G[:, None], (self.setting.L, self.setting.D))
+
     def preconditioner(self):
         """H = η ψ(P_S G) of each lane, in the same form."""
         G = self.accumulated()
