@@ -197,7 +197,9 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+            All labels that may come; needed in the first call. Three or more can become more later: pass all known labels and new
+            ones. What the known classes have learnt stays as it is, and no prediction changes before a row of a new class is learnt
+            from.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row.
 
@@ -259,10 +261,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight, told)
         if classes is not None and not same_labels(classes, self.classes_):
-            raise ValueError(
-                f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
-                "change them; leave classes out, or start anew with fit."
-            )
+            return self._go_on(X, y, sample_weight, told, unique_labels(classes))
         return self._go_on(X, y, sample_weight, told)
 
     @_fit_context(prefer_skip_nested_validation=True)

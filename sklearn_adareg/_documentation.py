@@ -102,7 +102,8 @@ COMMON = {
     Whether to learn an intercept. It is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int or None, default=None
     Maximum number of passes of ``fit``; ``partial_fit`` always makes one. ``None`` is 100; where the step size is learnt, it is
-    3 for 20 rows or more per feature (2 for ``method_="committee"``) and 1 for fewer, where more passes would overfit.""",
+    3 for 20 rows or more per feature and 1 for fewer, where more passes would overfit; with ``method_="committee"`` 2 and,
+    for 1,000 rows or more per feature and class, 1.""",
     "tol": """tol : float or None, default=1e-3
     ``fit`` stops when the mean training loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
     ``n_iter_no_change`` passes. ``None`` makes all ``max_iter`` passes.""",

@@ -116,6 +116,7 @@ class Structure:
     couples_lanes: bool = (
         False  # one H for all weight vectors of a model, of which it needs several
     )
+    takes_more_lanes: bool = False  # a running state can be given more weight vectors
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
     takes_domains: bool = True  # has projections in the norm of H⁻¹

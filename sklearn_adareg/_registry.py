@@ -237,6 +237,7 @@ def _kronecker_memory(lanes, D):
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
+        takes_more_lanes=True,
         newton=True,
         forgets=True,
         spectrum=_spectra.eigenvalues,
@@ -246,6 +247,7 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        takes_more_lanes=True,
         forgets=True,
         has_blocks=True,
         auto_potential="ons",
@@ -276,6 +278,7 @@ STRUCTURES = {
     ),
     "diag": Structure(
         _diag_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         auto_pair=("pnorm", {"p": 2.0}),
@@ -287,6 +290,7 @@ STRUCTURES = {
     ),
     "iso": Structure(
         _iso_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
