@@ -31,6 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "numpydoc",
     "markdown",
+    "results",
 ]
 exclude_patterns = ["_build", "README.md"]
 templates_path = ["_templates"]

@@ -29,6 +29,7 @@ SHORT |= {"sgd": "SGD", "sgd1": "SGD 1 pass", "sgd1 raw": "SGD 1 pass, raw"}
 COMMANDS = {
     "quality": "python benchmarks/quality.py DATA_DIR --peers --json doc/results/quality.json",
     "convergence": "python benchmarks/quality.py DATA_DIR --convergence --json doc/results/convergence.json",
+    "sensitivity": "python benchmarks/sensitivity.py DATA_DIR --json doc/results/sensitivity.json",
     "speed": "python benchmarks/speed.py DATA_DIR --json doc/results/speed.json",
 }
 
@@ -92,9 +93,11 @@ def quality_streams():
         for figure in ("loss", "accuracy", "mae"):
             values = [cells.get(learner, {}).get(figure) for learner in learners]
             if any(value is not None for value in values):
-                shown = ["" if value is None else f"{value:.3g}" for value in values]
+                by_row = cells["adareg"].get("progressive_loss") if figure == "loss" else None
+                shown = ["" if value is None else f"{value:.3g}" for value in (by_row, *values)]
                 rows.append([stream, figure, *shown])
-    yield from list_table(["stream", "", *(names.get(name, name) for name in learners)], rows)
+    head = ["stream", "", "AdaReg, row by row", *(names.get(name, name) for name in learners)]
+    yield from list_table(head, rows)
 
 
 def convergence_means():
@@ -108,6 +111,18 @@ def convergence_means():
         rows.append([title, *(number(mean) for mean in means), f"{sooner} of {len(group)}"])
     head = ["", "AdaReg, raw rows", "SGD, scaled rows", "AdaReg takes less processor time on"]
     yield from list_table(head, rows)
+
+
+def sensitivity_lines():
+    """Mean and worst share with one thing changed; a change that changes nothing is left out."""
+    found = load("sensitivity")["changes"]
+    usual = found["defaults"]
+    rows = [
+        [name, *(f"{mean:.3f} ({worst:.3f})" for mean, worst in (change[t] for t in TASKS))]
+        for name, change in found.items()
+        if name == "defaults" or change != usual
+    ]
+    yield from list_table(["", *TASKS.values()], rows)
 
 
 def speed_lines():
@@ -124,6 +139,7 @@ TABLES = {
     "quality-sets": quality_sets,
     "quality-streams": quality_streams,
     "convergence-means": convergence_means,
+    "sensitivity-lines": sensitivity_lines,
     "speed-lines": speed_lines,
 }
 
@@ -151,6 +167,24 @@ class Results(SphinxDirective):
         return holder.children
 
 
+class DataSources(SphinxDirective):
+    """The data sets of the benchmarks with their sources and licences."""
+
+    def run(self):
+        sys.path.insert(0, str(ROOT / "benchmarks"))
+        from sources import SOURCES
+
+        rows = []
+        for name, source in SOURCES.items():
+            had = "package" if source.package else "download" if source.url else "prepared"
+            if not name.endswith(".t"):
+                rows.append([name, had, source.origin, source.licence])
+        holder = nodes.container()
+        lines = list(list_table(["set", "from", "origin", "licence"], rows))
+        self.state.nested_parse(StringList(lines, source="data sources"), 0, holder)
+        return holder.children
+
+
 def draw_figures(app):
     """The figures of the measurements, where they are older than their files."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -170,5 +204,6 @@ def draw_figures(app):
 
 def setup(app):
     app.add_directive("results", Results)
+    app.add_directive("data-sources", DataSources)
     app.connect("builder-inited", draw_figures)
     return {"parallel_read_safe": True}
