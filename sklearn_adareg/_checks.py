@@ -1,5 +1,7 @@
 """Validation of rows and targets. Arrays that need no conversion get the same checks without scikit-learn's general machinery."""
 
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
@@ -21,6 +23,14 @@ def shown(value):
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     return repr(value)
+
+
+def check_probability(value, name, example):
+    """Refuse a value that is not strictly between 0 and 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < value < 1.0:
+        raise ValueError(
+            f"{name}={shown(value)} is not a probability; pass a number between 0 and 1, e.g. {name}={example}."
+        )
 
 
 def same_value(one, other):
