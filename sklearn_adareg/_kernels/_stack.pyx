@@ -42,6 +42,11 @@ cdef class Stack(Method):
         arrays.update(cls.allocate_units(setting, setting.K, "stack_"))
         return arrays
 
+    @staticmethod
+    def prior():
+        """λ of the regression."""
+        return PRIOR
+
     def __init__(self, Structure structure):
         super().__init__(structure)
         arrays, K = self.arrays, self.setting.K
