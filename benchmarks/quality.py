@@ -13,6 +13,7 @@ from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
+from chunked_streams import run_streams
 from datasets import TASKS, add_folder_arguments, open_folder, reference
 from learners import (
     SETTINGS,
@@ -27,7 +28,6 @@ from learners import (
     sgd_pass,
     vw_pass,
 )
-from streams import run_streams
 from threadpoolctl import threadpool_limits
 
 import sklearn_adareg
