@@ -7,6 +7,7 @@ stay exactly 0. Lanes that learn jointly (softmax) take turns.
 """
 
 import warnings
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,11 @@ MOST_HALVINGS, ENOUGH = (
     1e-4,
 )  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
-SWEEPS, INNER = 30, 1e-8  # of coordinate descent over columns, and its tolerance
+SWEEPS, MOST_SWEEPS = (
+    30,
+    100,
+)  # of coordinate descent over columns, and over the matrix, which are shorter
+INNER = 1e-8  # the largest decrease by one coordinate with which it ends
 SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
 TOLERATED = (
     1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
@@ -61,11 +66,15 @@ class Rows:
         self.sparse = sparse.issparse(X)
         if self.sparse:
             self.X = sparse.csr_matrix(self.X, dtype=np.float64)
-            self.columns = self.X.tocsc()
             filled = self.X.nnz / max(1, self.X.shape[0])
             self.cheap_matrix = (
                 filled <= 2 * SWEEPS
             )  # numbers per row, squared, against sweeps over them
+
+    @cached_property
+    def columns(self):
+        """The same by columns."""
+        return self.X.tocsc()
 
     def times(self, w):
         """Z w."""
@@ -76,7 +85,7 @@ class Rows:
     def transposed_times(self, s):
         """Zᵀ s."""
         if self.sparse:
-            return self.columns.T @ s
+            return self.X.T @ s
         starts = range(0, len(s), len(s) if self.X.dtype == np.float64 else CHUNK)
         parts = zip(starts, self._parts(), strict=True)
         return sum(part.T @ s[start : start + len(part)] for start, part in parts)
@@ -84,9 +93,8 @@ class Rows:
     def squares_times(self, s):
         """(Z∘Z)ᵀ s."""
         if self.sparse:
-            squares = self.columns.copy()
-            squares.data **= 2
-            return squares.T @ s
+            index = self.X.indices, self.X.indptr
+            return sparse.csr_matrix((self.X.data**2, *index), shape=self.X.shape).T @ s
         starts = range(0, len(s), CHUNK)
         parts = (self.X[start : start + CHUNK].astype(np.float64) for start in starts)
         return sum((z * z).T @ s[i : i + CHUNK] for i, z in zip(starts, parts, strict=True))
@@ -97,8 +105,11 @@ class Rows:
             return [self.X]
         return (self.X[i : i + CHUNK].astype(np.float64) for i in range(0, len(self.X), CHUNK))
 
-    def model(self, chosen, curvatures, slopes, penalty, w, b, intercept):
-        """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way."""
+    def model(self, chosen, curvatures, slopes, gradient, penalty, w, b, intercept):
+        """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way.
+
+        ``gradient`` is Zᵀ slopes of the chosen.
+        """
         if len(chosen) > SMALL_SET or (self.sparse and not self.cheap_matrix):
             Z = self.columns[:, chosen] if self.sparse else self._taken(chosen)
             descent = _column_descent.ColumnDescent(Z)
@@ -112,18 +123,17 @@ class Rows:
             start = self.X.indptr.astype(np.int64, copy=False)
             index = self.X.indices.astype(np.int32, copy=False)
             G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
-            gradient = self.columns[:, chosen].T @ slopes
         else:
             Z = np.column_stack([self._taken(chosen), np.ones(len(slopes))])
-            G, gradient = Z.T @ (curvatures[:, None] * Z), slopes @ Z[:, :m]
+            G = Z.T @ (curvatures[:, None] * Z)
         if not intercept:
             G[m, m] = 0.0
         G[np.arange(m), np.arange(m)] += penalty.l2
         pull = -np.append(gradient + penalty.l2 * own, slopes.sum())
         bounds = np.full(m, penalty.lower), np.full(m, penalty.upper)
-        found = _lasso.minimised(
-            G, pull, np.full(m, penalty.l1), *bounds, np.append(own, b), tol=INNER**2
-        )
+        l1 = np.full(m, penalty.l1)
+        start = np.append(own, b)
+        found = _lasso.minimised(G, pull, l1, *bounds, start, most_sweeps=MOST_SWEEPS, tol=INNER)
         step = found - np.append(own, b)
         if self.sparse:
             change = np.zeros(self.X.shape[1])
@@ -189,10 +199,17 @@ class Search:
         """One step of lane k; how far weights outside of its working set are from the optimality conditions."""
         w, slopes = self.w[k], np.ascontiguousarray(self.slopes[:, k])
         curvatures = np.ascontiguousarray(self.curvatures[:, k])
-        unmet = np.abs(self.penalty.unmet(self.rows.transposed_times(slopes), w))
-        chosen, outside = _working_set(w, unmet)
+        gradient = self.rows.transposed_times(slopes)
+        chosen, outside = _working_set(w, np.abs(self.penalty.unmet(gradient, w)))
         goal, level, moves = self.rows.model(
-            chosen, curvatures, slopes, self.penalty, w, self.b[k], self.fit_intercept
+            chosen,
+            curvatures,
+            slopes,
+            gradient[chosen],
+            self.penalty,
+            w,
+            self.b[k],
+            self.fit_intercept,
         )
         along, penalised = slopes @ moves, self.penalty.value(w)
         for halvings in range(MOST_HALVINGS):

@@ -459,8 +459,8 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t L = self.setting.L
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
-        cdef double h, goal, gap, rate, share, rounds = self.clock.tau
-        cdef double unit = 1.0, square = 1.0
+        cdef double h, goal, gap, rate, taken, share = 0.0, rounds = self.clock.tau
+        cdef double unit = 1.0, inverse = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
         if self.curvatures != NULL:                     # implicit steps; the penalty is charged with the whole rate
             self.lane_slopes()
@@ -476,11 +476,13 @@ cdef class Coordinatewise(Structure):
             i = row.index[j] if row.index != NULL else j
             if self.scale is not None:
                 unit = self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
-                square = fmax(unit * unit, SMALLEST_SQUARE)
+                inverse, square = 1.0 / unit, 1.0 / fmax(unit * unit, SMALLEST_SQUARE)
             if self.penalised and not self.setting.dual:
                 rounds = self.clock.t - self.last[i]
             if self.penalised:
                 self.last[i] = self.clock.t
+            if self.subgradient is not None:
+                share = within((self.setting.gamma + 1.0) * rounds / self.clock.tau, 0.0, 1.0)
             for l in range(L):
                 e = j * L + l
                 h = within(self.es[l] * self.cells.hb[e], 0.0, LARGEST_WEIGHT)
@@ -490,15 +492,16 @@ cdef class Coordinatewise(Structure):
                 else:
                     goal = self.cells.xb[e] - h * (row.z[j] * self.pull[l])
                 if j < free_from:                       # penalty and domain are about raw weights
-                    goal = within(goal / unit, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+                    goal = within(goal * inverse, -LARGEST_WEIGHT, LARGEST_WEIGHT)
                     if self.penalised:
-                        h = within(h / (square * self.loss_units[l]), 0.0, LARGEST_STEP)
-                        gap = h * rounds * self.setting.l1
+                        h = rounds * within(h * square / self.loss_units[l], 0.0, LARGEST_STEP)
+                        gap = h * self.setting.l1
+                        taken = within(goal, -gap, gap)         # all of it, or as much as is due
+                        goal -= taken
                         if self.subgradient is not None and gap > 0.0:
-                            share = fmin(1.0, (self.setting.gamma + 1.0) * rounds / self.clock.tau)
-                            self.subgradient[i, l] += share * (within(goal / gap, -1.0, 1.0) - self.subgradient[i, l])
-                        goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
-                        goal /= 1.0 + h * rounds * self.setting.l2
+                            self.subgradient[i, l] += share * (taken / gap - self.subgradient[i, l])
+                        if self.setting.l2 > 0.0:
+                            goal /= 1.0 + h * self.setting.l2
                     if goal < self.domain.lower:
                         goal = self.domain.lower
                     elif goal > self.domain.upper:
