@@ -203,7 +203,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
     def _learn(self, state, X, order, targets, weights, told=None):
         """Rounds of a stream; ``told`` is given the margins of all rows, each from before it was learnt from."""
         if told is None:
-            if len(order):
+            if len(order) == 1 and not self.verbose and state.early is None:
+                self._play_one(state, X, order, targets, weights)
+            elif len(order):
                 self._play(state, X, order, targets, weights, True, streaming=True)
             return self
         margins = np.empty((X.shape[0], state.recipe.lanes))
@@ -256,10 +258,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 f"This model learns {recipe.lanes} weight vector(s) and y, of shape {np.shape(y)}, asks for "
                 f"{asked.lanes}; pass targets of the same shape as before, or start anew with fit (warm_start=False)."
             )
+        if recipe.limits is not None:
+            parameters = {name: getattr(self, name) for name in recipe.loss_parameters}
+            _theory.check_limits(recipe, X, theory_bounds(targets, weights), parameters)
         if recipe.loss_parameters:
             self._set_loss(state)
-        if recipe.limits is not None:
-            _theory.check_limits(recipe, X, theory_bounds(targets, weights))
 
     def _set_loss(self, state):
         """Give the state's loss the parameter values of this estimator."""
@@ -275,6 +278,17 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if streaming:
             _rules.check_average(state.recipe.average, state.rounds + len(order))
         return weights, order
+
+    def _play_one(self, state, X, order, targets, weights):
+        """``_play`` for one row of a stream, without what only several need."""
+        guard = guard_of(self)
+        if guard.waiting:
+            guard.let_readers_pass()
+        with guard.state, guard.rounds:
+            outcome = _workers.play(
+                state, _workers.rows_of(state, X), order, targets, weights, True, self.n_jobs
+            )
+        self._check_outcome(outcome, X, order)
 
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
@@ -318,19 +332,20 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 margins[part[: outcome.rounds]] = said[: outcome.rounds]
             segments.played(outcome.rounds, time.perf_counter() - begun)
             start += outcome.rounds
-            if outcome.status == _rounds.STRAY_COLUMN:
-                check_columns(X)
-            if outcome.status != _rounds.FINISHED:
-                check_finite(self, X)
-                self._raise(outcome, part[outcome.rounds])
+            self._check_outcome(outcome, X, part)
             report.add(outcome.loss, outcome.weight)
         return report.close()
 
-    def _raise(self, outcome, row):
-        """Say why the rounds stopped, and at which row."""
+    def _check_outcome(self, outcome, X, order):
+        """If the rounds stopped, say why, and at which row."""
+        if outcome.status == _rounds.FINISHED:
+            return
+        if outcome.status == _rounds.STRAY_COLUMN:
+            check_columns(X)
+        check_finite(self, X)
         raise StoppedRound(
-            f"Stopped at row {row}: {outcome.reason()}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
-            "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
+            f"Stopped at row {order[outcome.rounds]}: {outcome.reason()}; scale the features (and y), or lower eta (now "
+            f"{shown(self.eta)}). partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
     def _adopt(self, state, **attributes):

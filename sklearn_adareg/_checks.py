@@ -91,7 +91,7 @@ def check_finite(estimator, X):
 
 def check_columns(X):
     """Refuse column numbers outside X, which scipy does not check."""
-    if sparse.issparse(X) and X.indices.size:
+    if type(X) is not np.ndarray and sparse.issparse(X) and X.indices.size:
         low, high = X.indices.min(), X.indices.max()
         if low < 0 or high >= X.shape[1]:
             raise ValueError(

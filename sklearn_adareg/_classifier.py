@@ -373,6 +373,8 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         )
 
     def _decide(self, margins, classes):
+        if margins.size == 1:  # one row of two classes
+            return classes[1:2].copy() if margins.item() > 0 else classes[:1].copy()
         best = (margins[:, 0] > 0).astype(int) if margins.shape[1] == 1 else margins.argmax(axis=1)
         return classes[best]
 

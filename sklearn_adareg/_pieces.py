@@ -48,8 +48,9 @@ class Loss:
     )
     link: Link = IDENTITY
     probabilities: Probabilities | None = None
-    # (margin, target, weight) → the largest β for which the loss is known to be exp-concave; or why there is none
-    exp_concavity: Callable | str = "has no known constant of exp-concavity"
+    # (largest margin, largest target, ``parameters`` by name) → LossConstants; None: nothing is known
+    constants: Callable | None = None
+    joint_constants: Callable | None = None  # of the joint kernel; it takes ``classes`` too
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
@@ -74,6 +75,9 @@ class Potential:
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
     power: bool = False  # ψ(λ) = η λ^(−a) for some a
+    exponent: Callable | None = (
+        None  # ``parameters`` by name → that a, in (0, 1]; for regret bounds
+    )
     time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
@@ -171,6 +175,7 @@ class Method:
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
     newton_members: bool = False  # its members take Newton steps, in units of the largest values
+    has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
     forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

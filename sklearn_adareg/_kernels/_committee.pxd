@@ -10,7 +10,7 @@ cdef class Committee(Method):
     cdef bint steady_stacked                  # the regression on steady members is a candidate
     cdef Py_ssize_t S, R, groups, members_of_group
     cdef Py_ssize_t size                      # numbers per group, and where among them:
-    cdef Py_ssize_t steady_losses, steady_v, steady_S, discounted, recent_losses, recent_v, recent_S, side_losses
+    cdef Py_ssize_t steady_losses, steady_v, steady_S, steady_mixed, discounted, recent_losses, recent_v, recent_S, side_losses
     cdef Py_ssize_t[::1] steady_members       # which of the R members never forget
     cdef double[:, ::1] numbers               # (groups, size)
     cdef double[:, ::1] new_numbers

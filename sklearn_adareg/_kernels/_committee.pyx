@@ -45,7 +45,7 @@ def _layout(Setting setting):
     """Where the numbers of a group are, and how many they are."""
     R = setting.R
     S = sum(setting.kept_by(r) == 1.0 for r in range(R))
-    sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S}
+    sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S, "steady_mixed": min(S, 1)}
     if R > S:
         sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + 1, "recent_v": R, "recent_S": R * R,
                   "side_losses": 2}
@@ -76,8 +76,10 @@ cdef class Committee(Method):
         setting, K, R = self.setting, self.setting.K, self.setting.R
         self.S, starts, self.size = _layout(setting)
         self.R = R
-        for name in ("steady_losses", "steady_v", "steady_S", "discounted", "recent_losses", "recent_v", "recent_S", "side_losses"):
+        for name in ("steady_losses", "steady_v", "steady_S", "steady_mixed", "discounted", "recent_losses", "recent_v", "recent_S",
+                     "side_losses"):
             starts.setdefault(name, 0)
+        self.steady_mixed = starts["steady_mixed"]
         self.steady_losses, self.steady_v, self.steady_S = starts["steady_losses"], starts["steady_v"], starts["steady_S"]
         self.discounted, self.recent_losses = starts["discounted"], starts["recent_losses"]
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
@@ -109,16 +111,20 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        weights = self.present_coefficients()
-        K, R, D = self.setting.K, self.R, self.setting.D
-        iterates = self.structure.last_iterate().reshape(R, K, D)
-        averages = self.structure.average().reshape(R, K, D) if self.setting.averaging else iterates
-        averages = averages[np.asarray(self.steady_members)]
-        combined = np.einsum("kr,rkd->kd", weights, np.concatenate([averages, iterates]))
+        cdef Py_ssize_t a, group, k, r
+        shares = np.zeros((2, self.setting.K, self.R))
+        cdef double[:, :, ::1] share = shares
+        for group in range(self.groups):
+            self.find_weights(group)
+        for k in range(self.setting.K):
+            for a in range(self.S):
+                share[0, k, self.steady_members[a]] = self.coefficients[k, a]
+            for r in range(self.R):
+                share[1, k, r] = self.coefficients[k, self.S + r]
+        combined = self.structure.mixture(shares[0], shares[1])
         if self.setting.zeros:                   # of the members' quadratics, each with what it counts
-            shares = np.abs(weights[:, self.S:])
-            shares[:, np.asarray(self.steady_members)] += np.abs(weights[:, :self.S])
-            combined = self.with_zeros(combined, shares / shares.sum(axis=1, keepdims=True))
+            parts = np.abs(shares).sum(axis=0)
+            combined = self.with_zeros(combined, parts / parts.sum(axis=1, keepdims=True))
         return self.with_offsets(combined)
 
     def restart(self, weights, subgradient):
@@ -144,6 +150,12 @@ cdef class Committee(Method):
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
+
+    def steady_losses_so_far(self):
+        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
+        first, many = self.steady_losses, self.S + self.steady_stacked
+        kept = np.asarray(self.numbers)
+        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
 
     # ---- a round ----------------------------------------------------------------------------------------------------
 
@@ -272,7 +284,7 @@ cdef class Committee(Method):
         cdef double* new = &self.new_numbers[group, 0]
         cdef double t = self.clock.t
         cdef double fade = (t / (t + 1.0)) * (t / (t + 1.0))
-        cdef double cap, loss, unit = 1.0
+        cdef double cap, loss, mixed = 0.0, unit = 1.0
         cdef const double* penalties = &self.penalties[group, 0]          # of a round, whatever its weight
         if not self.combined.plain:
             loss = self.loss_at(group, self.M[group], target)
@@ -293,6 +305,10 @@ cdef class Committee(Method):
             loss = self.loss_of(group, &self.candidates[0, group], target) + penalties[S + R] / weight
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
+        if S > 0:
+            loss = self.loss_of(group, &self.candidates[1, group], target) + penalties[S + R + 1] / weight
+            mixed = fmin(cap, unit * loss)
+            new[self.steady_mixed] = fade * old[self.steady_mixed] + mixed
         if R == S:
             return
         for r in range(R):
@@ -306,10 +322,9 @@ cdef class Committee(Method):
             loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
         self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
-        for j in range(2):
-            r = 1 + 2 * j
-            loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight if S > 0 else 0.0
-            new[self.side_losses + j] = KEPT * old[self.side_losses + j] + fmin(cap, unit * loss)
+        new[self.side_losses] = KEPT * old[self.side_losses] + mixed
+        loss = self.loss_of(group, &self.candidates[3, group], target) + penalties[S + R + 3] / weight if S > 0 else 0.0
+        new[self.side_losses + 1] = KEPT * old[self.side_losses + 1] + fmin(cap, unit * loss)
 
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil:

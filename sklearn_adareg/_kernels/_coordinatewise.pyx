@@ -96,6 +96,7 @@ cdef class Coordinatewise(Structure):
         # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
         self.tells = (not self.penalised or (setting.averaging and setting.R == 1)) and (
             not setting.scaled or (self.unconstrained and self.memory is None))
+        self.by_columns = self.unconstrained and not setting.zeros       # which are found in whole vectors
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
             self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)
@@ -106,27 +107,31 @@ cdef class Coordinatewise(Structure):
         if self.projects_whole and (self.raw is None or self.raw.shape[0] < 2 * widest):
             self.raw = np.empty(2 * widest)
 
-    def field(self, name):
-        """A view of one number of every coordinate, (L, D)."""
-        return self.arrays["cells"][self.arrays["fields"].index(name)].T
+    def field(self, name, at=None):
+        """A view of one number of every coordinate, (L, D), or a copy of those of the coordinates ``at``."""
+        numbers = self.arrays["cells"][self.arrays["fields"].index(name)]
+        return numbers.T if at is None else numbers[at].T
 
-    def kept(self):
+    def kept(self, at=None):
         """What is left of each coordinate's numbers after the rounds that it has not forgotten yet, (D,)."""
         if self.memory is None:
-            return np.ones(self.setting.D)
-        return np.exp((self.arrays["clock"][0] - self.arrays["charged"]) * self.memory.log_lam)
+            return 1.0
+        charged = self.arrays["charged"] if at is None else self.arrays["charged"][at]
+        return np.exp((self.arrays["clock"][0] - charged) * self.memory.log_lam)
 
-    def average(self):
+    def average(self, at=None):
         """Σ c_t x_t / C_T over the iterates that predicted."""
         if self.arrays["clock"][1] == 0.0:
-            return np.array(self.field("x"))
-        return self.field("x") - self.kept() * self.field("u") / self.arrays["clock"][1]
+            return np.array(self.field("x", at))
+        return self.field("x", at) - self.kept(at) * self.field("u", at) / self.arrays["clock"][1]
 
-    def last_iterate(self):
+    def last_iterate(self, at=None):
         """x_{T+1}, with the penalty that is still to be charged, charged on a copy."""
-        x = np.array(self.field("x"))
         if not self.penalised:
-            return x
+            return np.array(self.field("x", at))
+        if at is not None:
+            return self.last_iterate()[:, at]
+        x = np.array(self.field("x"))
         d = self.setting.d
         unit = np.ones(d)
         if self.setting.scaled:

@@ -83,26 +83,32 @@ cdef class Method:
         if not self.combines:
             self.structure.average_margins = &self.average_margins[0] if self.watched and self.setting.averaging else NULL
 
-    def published(self):
+    def published(self, *at):
         """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""
-        weights = self.structure.average() if self.setting.averaging else self.structure.last_iterate()
-        return self.with_offsets(self.with_zeros(weights, np.ones((self.setting.K, 1))))
+        weights = self.structure.average(*at) if self.setting.averaging else self.structure.last_iterate(*at)
+        return self.with_offsets(self.with_zeros(weights, np.ones((self.setting.K, 1))), *at)
 
     def with_zeros(self, weights, shares):
         """Combined weights (K, D) with the zeros of an L1 penalty where they are to be restored; ``shares`` (K, R) of the lanes."""
         return self.structure.with_zeros(weights, shares) if self.setting.zeros else weights
 
-    def with_offsets(self, weights):
-        """Weights in raw units and in the domain, with the offset in the intercept.
+    def with_offsets(self, weights, *at):
+        """Weights in raw units and in the domain, with the offset in the intercept, which comes last.
 
         The largest double stands for what is beyond it. An average of points of the domain in earlier units may lie outside.
         """
+        cdef Py_ssize_t i, k
         cdef Py_ssize_t d = self.setting.d
-        with np.errstate(over="ignore"):
-            weights = self.structure.in_raw_units(weights)
-            if self.setting.shifted:
-                weights[:, d] += self.arrays["offset"]
-        weights = np.clip(weights, -LARGEST, LARGEST)
+        weights = self.structure.in_raw_units(weights, *at)
+        cdef double[:, :] raw = weights
+        for k in range(raw.shape[0]):
+            if self.offsets is not None:
+                raw[k, raw.shape[1] - 1] += self.offsets.offset[k]
+            for i in range(raw.shape[1]):
+                if raw[k, i] > LARGEST:
+                    raw[k, i] = LARGEST
+                elif raw[k, i] < -LARGEST:
+                    raw[k, i] = -LARGEST
         if not self.structure.unconstrained:
             for lane in weights:
                 lane[:d] = self.structure.domain.confine(lane[:d])

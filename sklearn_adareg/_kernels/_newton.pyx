@@ -88,14 +88,37 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
+        """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
+        cdef Py_ssize_t k, r, lane
+        cdef Py_ssize_t K = self.setting.K
+        cdef Py_ssize_t D = self.setting.D
+        cdef double C = self.clock.now[1]
+        result = np.zeros((K, D))
+        cdef double[:, ::1] total = result
+        for k in range(K):
+            for r in range(self.setting.R):
+                lane = r * K + k
+                axpy(of_averages[k, r] + of_iterates[k, r], self.x + lane * D, &total[k, 0], D)
+                if self.u != NULL and C > 0.0 and of_averages[k, r] != 0.0:
+                    axpy(-of_averages[k, r] / C, self.u + lane * D, &total[k, 0], D)
+        return result
+
     def in_raw_units(self, weights):
         """Weights of the features themselves, the intercept as if nothing had been centered."""
-        d, names = self.setting.d, Columns.names()
-        columns = self.arrays["columns"][:d]
-        weights = np.array(weights)
-        if self.setting.intercept:
-            weights[:, d] -= weights[:, :d] @ columns[:, names.index("center")]
-        weights[:, :d] *= columns[:, names.index("factor")]
+        cdef Py_ssize_t i, l
+        cdef Py_ssize_t d = self.setting.d
+        cdef double moved
+        cdef const Column* columns = self.columns.columns
+        weights = np.array(weights, order="C")
+        cdef double[:, ::1] raw = weights
+        for l in range(raw.shape[0]):
+            moved = 0.0
+            for i in range(d):
+                moved += raw[l, i] * columns[i].center
+                raw[l, i] *= columns[i].factor
+            if self.setting.intercept:
+                raw[l, d] -= moved
         return weights
 
     def from_raw_units(self, weights):

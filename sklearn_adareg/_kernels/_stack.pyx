@@ -68,16 +68,16 @@ cdef class Stack(Method):
         super().bind_loss(loss)
         self.combined.loss = loss
 
-    def published(self):
+    def published(self, *at):
         """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""
-        parts = [self.structure.last_iterate()]
-        if self.setting.averaging:
-            parts.insert(0, self.structure.average())
-        candidates = np.concatenate([part.reshape(self.setting.R, self.setting.K, -1) for part in parts])
-        v = np.broadcast_to(np.asarray(self.v), (self.setting.K, self.width))
-        parts = np.abs(v).reshape(self.setting.K, -1, self.setting.R).sum(axis=1)
-        shares = parts / np.maximum(parts.sum(axis=1, keepdims=True), TINY)
-        return self.with_offsets(self.with_zeros(np.einsum("kw,wkd->kd", v, candidates), shares))
+        K, R = self.setting.K, self.setting.R
+        v = np.broadcast_to(np.asarray(self.v), (K, self.width))
+        of_averages = v[:, :R] if self.setting.averaging else np.zeros((K, R))
+        combined = self.structure.mixture(of_averages, v[:, self.width - R:], *at)
+        if self.setting.zeros:
+            parts = np.abs(v).reshape(K, -1, R).sum(axis=1)
+            combined = self.with_zeros(combined, parts / np.maximum(parts.sum(axis=1, keepdims=True), TINY))
+        return self.with_offsets(combined, *at)
 
     def restart(self, weights, subgradient):
         super().restart(weights, subgradient)

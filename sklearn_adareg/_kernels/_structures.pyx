@@ -48,9 +48,23 @@ cdef class Structure:
         if self.scale is not None:
             self.scale.make_room(widest)
 
-    def in_raw_units(self, weights):
-        """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves."""
-        return FeatureScale.in_raw_units(self.arrays, weights) if self.setting.scaled else weights
+    def in_raw_units(self, weights, *at):
+        """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves.
+
+        ``at``, here and in what else is published: the coordinates that are asked for, where a structure goes ``by_columns``;
+        without it all of them."""
+        return FeatureScale.in_raw_units(self.arrays, weights, *at) if self.setting.scaled else weights
+
+    def mixture(self, of_averages, of_iterates, *at):
+        """Σ_r (of_averages[k, r] average + of_iterates[k, r] iterate) of the lanes r·K + k, (K, D)."""
+        K, R = self.setting.K, self.setting.R
+        iterates = self.last_iterate(*at).reshape(R, K, -1)
+        averages = self.average(*at).reshape(R, K, -1) if self.setting.averaging else iterates
+        total = np.zeros(iterates.shape[1:])     # by sums that do not depend on how many columns there are
+        for r in range(R):
+            total += of_averages[:, r, None] * averages[r]
+            total += of_iterates[:, r, None] * iterates[r]
+        return total
 
     def from_raw_units(self, weights):
         """The inverse of ``in_raw_units``."""
@@ -84,6 +98,13 @@ cdef class Structure:
     def accumulated(self):
         """P_S G of each lane as it is kept: (L, D, D) matrices, (L, D) diagonals, or (L,) multiples of the identity."""
         raise NotImplementedError
+
+    def spectrum(self):
+        """The D eigenvalues of P_S G of each lane, (L, D)."""
+        G = self.accumulated()
+        if G.ndim == 3:
+            return np.linalg.eigvalsh(G)
+        return np.broadcast_to(G if G.ndim == 2 else G[:, None], (self.setting.L, self.setting.D))
 
     def preconditioner(self):
         """H = η ψ(P_S G) of each lane, in the same form."""
