@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _recipe, _workers
+from . import _frame, _recipe, _workers
 from ._kernels import _column_descent, _lasso
 
 DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
@@ -29,6 +29,7 @@ SWEEPS, MOST_SWEEPS = (
     30,
     100,
 )  # of coordinate descent over columns, and over the matrix, which are shorter
+CANCELLED = 1e-12  # of a column's square: one that varies by less is one more intercept
 INNER = 1e-8  # the largest decrease by one coordinate with which it ends
 SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
 TOLERATED = (
@@ -110,39 +111,56 @@ class Rows:
 
         ``gradient`` is Zᵀ slopes of the chosen.
         """
-        if len(chosen) > SMALL_SET or (self.sparse and not self.cheap_matrix):
-            Z = self.columns[:, chosen] if self.sparse else self._taken(chosen)
-            descent = _column_descent.ColumnDescent(Z)
-            return descent.minimise(
-                curvatures, slopes, penalty, w[chosen], b, intercept, SWEEPS, INNER
-            )
         own, m = w[chosen], len(chosen)
+        Z, means = self._centred(chosen, intercept)
+        if m > SMALL_SET or (self.sparse and not self.cheap_matrix):
+            descent = _column_descent.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
+            goal, level, moves = descent.minimise(
+                curvatures, slopes, penalty, own, intercept, SWEEPS, INNER
+            )
+            return goal, b + level - means @ (goal - own), moves
+        G, border, corner = self._products(chosen, Z, curvatures)
+        free = intercept and corner > 0
+        along = slopes.sum() if free else 0.0
+        pull = means * along - gradient - penalty.l2 * own
+        if free:  # the intercept follows every step, as if columns had been centred
+            part = np.diag(G).copy()
+            G = G - np.outer(border, border / corner)
+            pull += border * (along / corner)
+            G[np.diag_indices(m)] *= np.diag(G) > CANCELLED * part
+        G[np.diag_indices(m)] += penalty.l2
+        bounds = np.full(m, penalty.l1), np.full(m, penalty.lower), np.full(m, penalty.upper)
+        goal = _lasso.minimised(G, pull, *bounds, own, most_sweeps=MOST_SWEEPS, tol=INNER)
+        change = goal - own
+        level = -(along + border @ change) / corner if free else 0.0
         if self.sparse:
-            position = np.full(self.X.shape[1], -1)
-            position[chosen] = np.arange(m)
-            start = self.X.indptr.astype(np.int64, copy=False)
-            index = self.X.indices.astype(np.int32, copy=False)
-            G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
-        else:
-            Z = np.column_stack([self._taken(chosen), np.ones(len(slopes))])
-            G = Z.T @ (curvatures[:, None] * Z)
-        if not intercept:
-            G[m, m] = 0.0
-        G[np.arange(m), np.arange(m)] += penalty.l2
-        pull = -np.append(gradient + penalty.l2 * own, slopes.sum())
-        bounds = np.full(m, penalty.lower), np.full(m, penalty.upper)
-        l1 = np.full(m, penalty.l1)
-        start = np.append(own, b)
-        found = _lasso.minimised(G, pull, l1, *bounds, start, most_sweeps=MOST_SWEEPS, tol=INNER)
-        step = found - np.append(own, b)
-        if self.sparse:
-            change = np.zeros(self.X.shape[1])
-            change[chosen] = step[:m]
-            return found[:m], found[m], self.X @ change + step[m]
-        return found[:m], found[m], Z @ step
+            whole = np.zeros(self.X.shape[1])
+            whole[chosen] = change
+            return goal, b + level, self.X @ whole + level
+        return goal, b + level - means @ change, Z @ change + level
 
-    def _taken(self, chosen):
-        return np.asfortranarray(self.X[:, chosen], dtype=np.float64)
+    def _products(self, chosen, Z, curvatures):
+        """ZᵀCZ of the chosen columns, ZᵀC1 and 1ᵀC1; C the diagonal of curvatures."""
+        m = len(chosen)
+        if not self.sparse:
+            weighted = curvatures[:, None] * Z
+            return Z.T @ weighted, weighted.sum(axis=0), curvatures.sum()
+        position = np.full(self.X.shape[1], -1)
+        position[chosen] = np.arange(m)
+        start = self.X.indptr.astype(np.int64, copy=False)
+        index = self.X.indices.astype(np.int32, copy=False)
+        G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
+        return G[:m, :m], G[m, :m], G[m, m]
+
+    def _centred(self, chosen, intercept):
+        """Dense columns in double precision, less their means where an intercept makes up for them; and those."""
+        if self.sparse:
+            return None, np.zeros(len(chosen))
+        Z = np.asfortranarray(self.X[:, chosen], dtype=np.float64)
+        if not intercept:
+            return Z, np.zeros(len(chosen))
+        means = Z.mean(axis=0)
+        return Z - means, means
 
 
 class Objective:
@@ -259,7 +277,9 @@ def finish(state, X, order, targets, weights):
     It is, unless the L1 penalty is far below the standard error of most gradients: the minimum is then nearly the one without a
     penalty, which overfits, and not what the model of the pass tends to as alpha goes to 0. The state goes on from the minimum.
     """
-    recipe = state.recipe
+    recipe, frame = state.recipe, state.frame
+    if frame is not None and _frame.mixes(frame):
+        return False  # where a penalty was next to nothing (``_early``)
     coef, intercept = _workers.published(state)
     domain = _recipe.domain_kernel(recipe)
     l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
@@ -289,11 +309,13 @@ def finish(state, X, order, targets, weights):
             stacklevel=4,
         )
     if recipe.intercept:
+        if frame is not None:
+            intercept = intercept + coef @ frame[0]
         coef, subgradient = (
             np.column_stack([coef, intercept]),
             np.pad(subgradient, ((0, 0), (0, 1))),
         )
     for block in state.blocks:
         _workers.method_of(block).restart(coef[block.lanes()], subgradient[block.lanes()])
-    state.publication = None
+    state.publication = state.early = None  # rows are not to be learnt anew from here
     return True

@@ -165,20 +165,31 @@ cdef class Coordinatewise(Structure):
         """
         cdef Py_ssize_t d = self.setting.d
         K, R = self.setting.K, self.setting.R
-        unit = np.ones(d)
-        if self.setting.scaled:
-            unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
-        rate, gradient_unit = self.residual_rates()
-        G = self.accumulated()
-        G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
-        with np.errstate(over="ignore"):
-            h = rate * self.rounds_in_sums() / (G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+        with np.errstate(over="ignore", divide="ignore"):
+            h, _ = self.scales_of_rows()
+            h = 1.0 / h
         s = self.arrays["subgradient"].T[:, :d]
         h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
         found = np.array(weights)
-        small = np.abs(found[:, :d]) / unit <= h * self.setting.l1 * (1.0 - np.abs(s))
+        small = np.abs(found[:, :d]) / self.units_of_features() <= h * self.setting.l1 * (1.0 - np.abs(s))
         found[:, :d][small] = 0.0
         return found
+
+    def units_of_features(self):
+        if not self.setting.scaled:
+            return np.ones(self.setting.d)
+        scale = self.arrays["scale"][:self.setting.d]
+        return np.where(scale > 0.0, scale, 1.0)
+
+    def scales_of_rows(self):
+        """In raw units, (L, d): the mean curvature that a row adds, and the root mean square of its gradient."""
+        cdef Py_ssize_t d = self.setting.d
+        unit = self.units_of_features()
+        rate, gradient_unit = self.residual_rates()
+        G = self.accumulated()
+        G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
+        G = G / self.rounds_in_sums()
+        return G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit / rate, np.sqrt(G) * unit * gradient_unit
 
     def rounds_in_sums(self):
         """Σ λ^(T−t) over the rounds."""

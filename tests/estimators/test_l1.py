@@ -265,7 +265,6 @@ def test_numbers_beyond_all_measure_leave_a_finite_model():
 def test_a_penalty_that_does_nothing_does_not_make_fit_overfit(d):
     """The minimum of the loss alone is not what the model tends to as alpha goes to 0."""
     X, score = rows(d, n=200)
-    X = sparse.csr_array(X)  # dense rows choose coordinates of their own where there is no penalty
     y = score > 0
     free = AdaRegClassifier(random_state=0).fit(X, y)
     for l1_ratio in (0.5, 1.0):
