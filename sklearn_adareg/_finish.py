@@ -67,6 +67,9 @@ class Rows:
         self.sparse = sparse.issparse(X)
         if self.sparse:
             self.X = sparse.csr_matrix(self.X, dtype=np.float64)
+            if not self.X.has_canonical_format:
+                self.X = self.X.copy()
+                self.X.sum_duplicates()
             filled = self.X.nnz / max(1, self.X.shape[0])
             self.cheap_matrix = (
                 filled <= 2 * SWEEPS

@@ -47,10 +47,10 @@ def gram(const double[::1] data, const int[::1] index, const long long[::1] star
                     place[found], value[found] = a, data[k]
                     found += 1
             place[found], value[found] = m, 1.0
-            for a in range(found + 1):
-                for b in range(found + 1):
+            for a in range(found + 1):           # columns come in order
+                for b in range(a + 1):
                     matrix[place[a], place[b]] += c[i] * value[a] * value[b]
-    return G
+    return G + np.tril(G, -1).T
 
 
 cdef class ColumnDescent:
