@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import LOSSES
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 
@@ -292,7 +293,8 @@ def test_entries_in_any_order_and_twice():
     data, index = np.repeat(tidy.data[order] / 2, 2), np.repeat(tidy.indices[order], 2)
     untidy = sparse.csr_array((data, index, 2 * tidy.indptr), shape=X.shape)
     given = untidy.data.copy()
-    first, second = (AdaRegRegressor(alpha=0.3, l1_ratio=1.0).fit(Z, y) for Z in (tidy, untidy))
+    model = AdaRegRegressor(alpha=0.3, l1_ratio=1.0, random_state=0)
+    first, second = (clone(model).fit(Z, y) for Z in (tidy, untidy))
     np.testing.assert_allclose(second.coef_, first.coef_, rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(untidy.data, given)
 
