@@ -123,10 +123,11 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         reach = longest_step * structure.clock.C
         if in_residuals:
             reach *= largest(&structure.rho[0], lanes)  # steps are in the unit of the residuals
-        tally.status = overflow(value, squared, reach)
-        if tally.status != FINISHED:
-            structure.abandon(row)
-            break
+        if not ((1.0 if reach < 1.0 else reach) * (1.0 + squared) < LARGEST and isfinite(value)):      # at most then
+            tally.status = overflow(value, squared, reach)
+            if tally.status != FINISHED:
+                structure.abandon(row)
+                break
         if structure.fused and steepest != 0.0:
             structure.learn(row, slopes)                   # (2), (3) and (4) in one pass
         else:
@@ -175,7 +176,7 @@ cdef void count(const Py_ssize_t[::1] order, const double[:, ::1] targets, doubl
         class_counts[1] += positive
 
 
-cdef inline int overflow(double value, double squared, double reach) noexcept nogil:
+cdef int overflow(double value, double squared, double reach) noexcept nogil:
     """Whether a loss, a squared gradient, or a step that can go ``reach`` times the gradient far, is too large to go on."""
     if not isfinite(value):
         return LOSS_OVERFLOW
