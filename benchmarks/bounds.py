@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from sklearn_adareg._kernels import _rounds
 from sklearn_adareg._recipe import loss_kernel
-from sklearn_adareg._rows import make_rows
+from sklearn_adareg._rows import make_rows, reading
 from sklearn_adareg._workers import method_of
 
 DIAG = {"touch": 19, "row": 2, "fields": 3}  # flops a number and a value; numbers kept of each
@@ -59,7 +59,7 @@ def rounds_alone(X, y, **params):
     state = model._state
     block = state.blocks[0]
     targets = model._encode(y, state.classes, np.empty(0))
-    rows, order = make_rows(X, block.recipe), np.arange(X.shape[0])
+    rows, order = make_rows(X, reading(block.recipe)), np.arange(X.shape[0])
     method = method_of(block)
     method.bind_loss(loss_kernel(block.recipe))
     seconds = fastest(lambda: _rounds.run_rounds(method, rows, order, targets, np.empty(0)))

@@ -220,8 +220,38 @@ class Works:
     def latency(self):
         """One row at a time."""
         yield from self.learn_or_predict()
+        yield from self.hashed()
         if has_river():
             yield from self.predict_and_learn()
+
+    def hashed(self):
+        """Predict and learn in turn, 30 of 2^20 hashed features a row: neither call may cost O(d)."""
+        calls, d = 20 if self.short else 100, 2**20
+        rng = np.random.default_rng(0)
+        rows = [
+            sparse.csr_matrix(
+                (np.ones(30), np.sort(rng.choice(d, 30, replace=False)), [0, 30]), shape=(1, d)
+            )
+            for _ in range(calls)
+        ]
+        labels = [np.array([k % 2]) for k in range(calls)]
+
+        def in_turn(model):
+            for row, label in zip(rows, labels, strict=True):
+                model.predict(row)
+                model.partial_fit(row, label)
+
+        ours, theirs = build(AdaRegClassifier), SGDClassifier(loss="log_loss", average=True)
+        for model in (ours, theirs):
+            model.partial_fit(rows[0], labels[0], classes=[0, 1])
+        yield Line(
+            "predict and partial_fit, one row, 2^20 hashed features",
+            "SGD",
+            10.0,
+            lambda: in_turn(ours),
+            lambda: in_turn(theirs),
+            calls,
+        )
 
     def predict_and_learn(self):
         """As a stream does it: rows as arrays, and as lists with the classes in every call."""

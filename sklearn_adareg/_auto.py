@@ -16,7 +16,8 @@ from ._recipe import Recipe
 FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
 MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
-PASSES_OF_COMMITTEE = 2  # of which the first takes twice the time
+PASSES_OF_COMMITTEE = 2
+ROWS_FOR_ONE_PASS = 1000  # per feature and class: beyond that a second pass gains less than .3 % of what the first did
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 
@@ -41,7 +42,7 @@ def passes(params, recipe, rows):
     """How many passes ``fit`` makes at the most.
 
     A model that learns its step size is nearly done after one pass. One or two more help where there are many rows
-    per feature, and overfit where there are few.
+    per feature, overfit where there are few, and are not worth their time where there are very many.
     """
     if params["max_iter"] is not None:
         return params["max_iter"]
@@ -49,7 +50,17 @@ def passes(params, recipe, rows):
         return MOST_PASSES
     if rows < ROWS_PER_FEATURE * recipe.d:
         return 1
-    return PASSES_OF_COMMITTEE if recipe.method == "committee" else MORE_PASSES
+    if recipe.method != "committee":
+        return MORE_PASSES
+    weights = recipe.d * (recipe.lanes if recipe.joint else 1)
+    return PASSES_OF_COMMITTEE if rows < ROWS_FOR_ONE_PASS * weights else 1
+
+
+def finishes(params, recipe):
+    """Whether ``fit`` may end with Newton steps over the rows: under an L1 penalty, where no number of passes is asked for."""
+    free = params["max_iter"] is None and not params["early_stopping"]
+    free = free and recipe.half_life is None  # the rows count alike
+    return free and recipe.zeros and _registry.loss(recipe.loss).curved
 
 
 def resolve_names(params, d):
@@ -60,10 +71,9 @@ def resolve_names(params, d):
     """
     potential, structure = params["potential"], params["structure"]
     few, many = _registry.AUTO_STRUCTURES
-    l1 = params["alpha"] > 0 and params["l1_ratio"] > 0
     if structure == "auto":
         quick = potential == "auto" or _registry.potential(potential).inverse
-        allowed = _registry.STRUCTURES[few].takes_l1 or not l1
+        allowed = not _rules.has_l1(params) or _rules.may_take_l1(params, few)
         structure = few if quick and allowed and d <= FULL_UP_TO else many
     if potential == "auto":
         potential = _registry.STRUCTURES[structure].auto_potential
@@ -80,15 +90,14 @@ def choose_method(params, potential, structure):
 
     Newton steps of several members make a committee, unless epsilon is given.
     """
-    learns = params["eta"] == "auto" and params["scaling"] == "online"
-    if learns and not _registry.UPDATES[params["update"]].dual:
+    if _rules.learns_steps(params):
         domain = _registry.DOMAINS[params["domain"]]
         if structure.newton and potential.newton and domain.start(params["radius"], 1) == 0.0:
             return "committee" if params["epsilon"] == "auto" else "newton"
         plain = params["domain"] is None and not params["alpha"]
         if structure.newton_stack and potential.newton and plain:
             return "newton_stack"
-        if structure.stack and potential.rates and plain:
+        if structure.stack and potential.rates:
             return "stack"
     return "algorithm1"
 
@@ -172,6 +181,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         relative=online and loss.degree > 0,
         counted=online and loss.link.logarithmic,
         shifted=online and intercept and loss.starts_at_target,
+        zeros=method != "algorithm1" and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
         **{name: params[name] for name in ("domain", "radius", "update", "alpha", "l1_ratio")},
         kept=tuple(member.kept for member in members) if params["half_life"] == "auto" else (),

@@ -14,13 +14,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _early, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._new_classes import with_more_classes
 from ._parameters import CheckedParameters
 from ._reporting import ProgressiveReport
 from ._saved import check_state
@@ -57,6 +58,7 @@ class StoppedRound(ValueError):
 class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, BaseEstimator):
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
+    _state: State
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
     _doc_link_template = (
@@ -134,6 +136,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                     **watch.fitted_attributes(),
                 }
 
+            finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 passing = rng.permutation(order) if self.shuffle else order
@@ -143,6 +146,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
+                if finishes and _finish.finish(state, X, order, targets, weights):
+                    break
+                finishes = False
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))
@@ -185,21 +191,29 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             self._adopt(state, n_iter_=1, loss_curve_=[])
         return self
 
-    def _go_on(self, X, y, sample_weight, told=None):
-        """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
+    def _go_on(self, X, y, sample_weight, told=None, classes=None):
+        """More rows of a stream, in the order given; the rounds before one that fails stay learnt.
+
+        ``classes``: those of the model and more, or None.
+        """
         with guard_of(self).calls:
             state = self._state
             self._check_parameters()
             X, y, weights = self._validate(X, y, sample_weight, reset=False)
+            if classes is not None:
+                state = with_more_classes(state, classes)
             targets = self._encode(y, state.classes, weights)
             self._check_unchanged(X, y, targets, weights, state)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
+            self._state = state
             return self._learn(state, X, order, targets, weights, told)
 
     def _learn(self, state, X, order, targets, weights, told=None):
         """Rounds of a stream; ``told`` is given the margins of all rows, each from before it was learnt from."""
         if told is None:
-            if len(order):
+            if len(order) == 1 and not self.verbose and state.early is None:
+                self._play_one(state, X, order, targets, weights)
+            elif len(order):
                 self._play(state, X, order, targets, weights, True, streaming=True)
             return self
         margins = np.empty((X.shape[0], state.recipe.lanes))
@@ -252,10 +266,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 f"This model learns {recipe.lanes} weight vector(s) and y, of shape {np.shape(y)}, asks for "
                 f"{asked.lanes}; pass targets of the same shape as before, or start anew with fit (warm_start=False)."
             )
+        if recipe.limits is not None:
+            parameters = {name: getattr(self, name) for name in recipe.loss_parameters}
+            _theory.check_limits(recipe, X, theory_bounds(targets, weights), parameters)
         if recipe.loss_parameters:
             self._set_loss(state)
-        if recipe.limits is not None:
-            _theory.check_limits(recipe, X, theory_bounds(targets, weights))
 
     def _set_loss(self, state):
         """Give the state's loss the parameter values of this estimator."""
@@ -271,6 +286,17 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if streaming:
             _rules.check_average(state.recipe.average, state.rounds + len(order))
         return weights, order
+
+    def _play_one(self, state, X, order, targets, weights):
+        """``_play`` for one row of a stream, without what only several need."""
+        guard = guard_of(self)
+        if guard.waiting:
+            guard.let_readers_pass()
+        with guard.state, guard.rounds:
+            outcome = _workers.play(
+                state, _workers.rows_of(state, X), order, targets, weights, True, self.n_jobs
+            )
+        self._check_outcome(outcome, X, order)
 
     def _play(self, state, X, order, targets, weights, first_sight, streaming=False, margins=None):
         """One pass over ``order``; its weighted mean loss. ``margins``, by row number, takes those of before each round."""
@@ -314,19 +340,20 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 margins[part[: outcome.rounds]] = said[: outcome.rounds]
             segments.played(outcome.rounds, time.perf_counter() - begun)
             start += outcome.rounds
-            if outcome.status == _rounds.STRAY_COLUMN:
-                check_columns(X)
-            if outcome.status != _rounds.FINISHED:
-                check_finite(self, X)
-                self._raise(outcome, part[outcome.rounds])
+            self._check_outcome(outcome, X, part)
             report.add(outcome.loss, outcome.weight)
         return report.close()
 
-    def _raise(self, outcome, row):
-        """Say why the rounds stopped, and at which row."""
+    def _check_outcome(self, outcome, X, order):
+        """If the rounds stopped, say why, and at which row."""
+        if outcome.status == _rounds.FINISHED:
+            return
+        if outcome.status == _rounds.STRAY_COLUMN:
+            check_columns(X)
+        check_finite(self, X)
         raise StoppedRound(
-            f"Stopped at row {row}: {outcome.reason()}; scale the features (and y), or lower eta (now {shown(self.eta)}). "
-            "partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
+            f"Stopped at row {order[outcome.rounds]}: {outcome.reason()}; scale the features (and y), or lower eta (now "
+            f"{shown(self.eta)}). partial_fit keeps what it learnt before this row, fit keeps the model it had before the call."
         )
 
     def _adopt(self, state, **attributes):

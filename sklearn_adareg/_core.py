@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from . import _auto, _recipe, _registry, _rules, _workers
+from . import _auto, _bounds, _recipe, _registry, _rules, _workers
 from ._checks import CSR, FLOATS, check_columns, check_row_pointers, shown
 from ._kernels import _rounds
 from ._rows import LARGEST_INDEX
@@ -251,6 +251,28 @@ class AdaReg:
             raise ValueError(
                 "The gradient, or its slope, is NaN or infinite; pass finite numbers. The state is as it was before this call."
             )
+
+    def regret_bound(self, *, diameter=None, exp_concave=False):
+        r"""What is proved about the regret of the rounds so far, for convex losses whose gradients these were.
+
+        Costs an eigendecomposition, O(D³), for structure ``"full"``, O(D) for ``"diag"`` and ``"iso"``.
+
+        Parameters
+        ----------
+        diameter : float, default=None
+            The b of the bound: no iterate was farther than this from the point to compare with, in the ∞-norm for structure
+            ``"diag"``, in the coordinates of a block for ``"block"``. None is the diameter of the domain.
+        exp_concave : bool, default=False
+            Your word that the losses have the curvature that the potential ``"ons"`` assumes, with
+            :math:`\beta = 1/\eta`; :func:`regret.ons_bound <sklearn_adareg.regret.ons_bound>` has it for each structure. Then the
+            bound is logarithmic.
+
+        Returns
+        -------
+        bound : RegretBound
+            With ``value``, ``terms`` and ``missing``; see :class:`sklearn_adareg.regret.RegretBound`.
+        """
+        return _bounds.regret_bound(self._state, diameter, bool(exp_concave))
 
     def _structure(self):
         [block] = self._state.blocks

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from . import _certificates, _workers
+from . import _bounds, _certificates, _error_bars, _workers
 from ._checks import check_rows
 from ._guard import guard_of
 from ._margins import margins
@@ -158,6 +158,33 @@ class FittedLinearModel:
             self._state, self._begun_with.get("blocks", self.blocks), delta
         )
 
+    @property
+    def coef_std_(self):
+        """Standard errors of ``coef_``."""
+        std = self._weights_std()[:, : self._state.recipe.d]
+        return std if self._state.recipe.rows_of_coef else std[0]
+
+    @property
+    def intercept_std_(self):
+        """Standard errors of ``intercept_``; 0 where none is learnt."""
+        std, recipe = self._weights_std(), self._state.recipe
+        return std[:, recipe.d].copy() if recipe.intercept else np.zeros(len(std))
+
+    def _weights_std(self):
+        self._fitted_state()
+        try:
+            return self._error_bars().std()
+        except ValueError as refusal:
+            raise AttributeError(str(refusal)) from refusal
+
+    def _error_bars(self):
+        """The standard errors of the model as it is now, or a refusal in a sentence."""
+        state = self._fitted_state()
+        why_not = _error_bars.refusal(state)
+        if why_not:
+            raise ValueError(why_not)
+        return guard_of(self).read(lambda: _error_bars.ErrorBars(state, self.shuffle))
+
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.
 
@@ -203,17 +230,46 @@ class FittedLinearModel:
         check_is_fitted(self)
         return plain_model(self)
 
+    def regret_bound(self, *, diameter=None):
+        r"""What is proved about the regret of this model: the closed form that fits it, at the :math:`G_T` that it has.
+
+        The regret is the loss of all rounds so far, each of the iterate before the round, minus that of the best fixed weights of
+        the domain. For AdaGrad and the p-norm the bound holds for every loss, for ONS in its logarithmic form where ``eta`` is
+        ``"theory"``; ``refresh`` and the sketch are in it. The default parameters have no such bound, and ``missing`` says
+        why. Costs an eigendecomposition, O(D³), for the structure ``"full"``, O(D) for ``"diag"`` and ``"iso"``.
+
+        Parameters
+        ----------
+        diameter : float, default=None
+            The b of the bound: no iterate was farther than this from the weights to compare with, the intercept included. It is
+            Euclidean, in the ∞-norm for structure ``"diag"``, in the coordinates of a block for ``"block"``. None is the
+            diameter of the domain. Iterates of an unbounded domain are known from :func:`regret.record
+            <sklearn_adareg.regret.record>`.
+
+        Returns
+        -------
+        bound : RegretBound
+            With ``value``, ``terms`` and ``missing``; see :class:`sklearn_adareg.regret.RegretBound`.
+        """
+        check_is_fitted(self)
+        return guard_of(self).read(lambda: _bounds.regret_bound(self._state, diameter))
+
     def _margins(self, X):
         """X·coef + intercept, (n_rows, lanes)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         X = check_rows(self, X)
+        state = self._state
+        shown = state.publication
+        if (shown is None or shown.rounds != state.rounds) and _workers.few_columns(state, X):
+            result = guard_of(self).read(lambda: _workers.margins_at(state, X))
+            if result is not None:
+                return result
         shown = self._publish()
         return self._margins_of(X, shown.coef, shown.intercept)
 
     def _margins_of(self, X, coef, intercept):
-        coef = coef if sparse.issparse(coef) else np.atleast_2d(coef)
-        return margins(X, coef, intercept)
+        return margins(X, coef if coef.ndim == 2 else coef.reshape(1, -1), intercept)
 
 
 def _dense(coef):

@@ -48,10 +48,14 @@ class Loss:
     )
     link: Link = IDENTITY
     probabilities: Probabilities | None = None
-    # (margin, target, weight) → the largest β for which the loss is known to be exp-concave; or why there is none
-    exp_concavity: Callable | str = "has no known constant of exp-concavity"
+    # (largest margin, largest target, ``parameters`` by name) → LossConstants; None: nothing is known
+    constants: Callable | None = None
+    joint_constants: Callable | None = None  # of the joint kernel; it takes ``classes`` too
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
+    curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
+    # mean loss → φ, the ratio of E ℓ'² to E ℓ'' where the model is right; None: not known
+    dispersion: Callable | None = None
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
@@ -73,6 +77,9 @@ class Potential:
         False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     )
     power: bool = False  # ψ(λ) = η λ^(−a) for some a
+    exponent: Callable | None = (
+        None  # ``parameters`` by name → that a, in (0, 1]; for regret bounds
+    )
     time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
@@ -111,6 +118,7 @@ class Structure:
     couples_lanes: bool = (
         False  # one H for all weight vectors of a model, of which it needs several
     )
+    takes_more_lanes: bool = False  # a running state can be given more weight vectors
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
     takes_domains: bool = True  # has projections in the norm of H⁻¹
@@ -119,6 +127,9 @@ class Structure:
     has_rank: bool = False  # is told how many directions to keep
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
+    tells_errors: bool = (
+        False  # G⁻¹ is a covariance, if features are uncorrelated where G has zeros
+    )
     auto_potential: str = "adagrad"  # what potential="auto" is
     auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
     memory: Callable | None = (
@@ -170,6 +181,7 @@ class Method:
     kernel: Callable
     newton: bool = False  # the structure takes Newton steps, in units of their own
     newton_members: bool = False  # its members take Newton steps, in units of the largest values
+    has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
     forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

@@ -72,6 +72,7 @@ class Recipe:
     radius: float | None
     alpha: float
     l1_ratio: float
+    zeros: bool = False  # of an L1 penalty are restored in the published average
     limits: dict | None = (
         None  # largest margin, target and weight that eta="theory" was computed for
     )
@@ -158,6 +159,13 @@ def loss_kernel(recipe, first_lane=0):
         return entry.joint_kernel()
     point = entry.kernel(*(recipe.loss_parameters[name] for name in entry.parameters))
     return _losses.OneVsRest(point, first_lane) if recipe.lanes_are_classes else point
+
+
+def losses_by_lane(recipe):
+    """Pairs of lanes that learn from one loss, and that loss: all of them jointly, or each by itself."""
+    if recipe.joint:
+        return [(np.arange(recipe.lanes), loss_kernel(recipe))]
+    return [(np.array([lane]), loss_kernel(recipe, lane)) for lane in range(recipe.lanes)]
 
 
 def to_plain(recipe):

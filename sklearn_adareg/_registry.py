@@ -6,7 +6,7 @@ needed, so an entry can also be added while the program runs.
 
 import numpy as np
 
-from . import _probabilities, _spectra
+from . import _loss_constants, _probabilities, _spectra
 from ._kernels import (
     _block_ons,
     _block_spectral,
@@ -32,26 +32,12 @@ from ._kernels import (
 from ._pieces import LOG, Domain, Loss, Method, Potential, Probabilities, Structure, Update
 from ._potentials import SpectralPotential
 
-LINEAR_PARTS = "has linear parts and is not exp-concave"
 LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
 
 
-def _log_loss_exp_concavity(margin, target, weight):
-    return np.exp(-margin) / weight
-
-
-def _squared_error_exp_concavity(margin, target, weight):
-    return 1 / (margin + target) ** 2 / weight
-
-
-def _squared_hinge_exp_concavity(margin, target, weight):
-    if margin <= 1:
-        return 1 / (2 * (1 + margin) ** 2) / weight
-    return (3 * margin - 1) / (8 * margin**2 * (1 + margin)) / weight
-
-
-def _poisson_exp_concavity(margin, target, weight):
-    return np.exp(-margin) / max(np.exp(margin), target) ** 2 / weight
+def _twice(mean_loss):
+    """The mean square of residuals, of which the loss is half."""
+    return 2 * mean_loss
 
 
 LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
@@ -60,64 +46,79 @@ CLASSIFICATION_LOSSES = {
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
-        exp_concavity=_log_loss_exp_concavity,
+        constants=_loss_constants.log_loss,
+        joint_constants=_loss_constants.softmax,
+        dispersion=np.ones_like,
         clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
+        curved=True,
         plain="sklearn.linear_model.LogisticRegression",
     ),
-    "hinge": Loss(_losses.Hinge, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
+    "hinge": Loss(_losses.Hinge, constants=_loss_constants.hinge, plain=LINEAR_SVC),
     "squared_hinge": Loss(
-        _losses.SquaredHinge, exp_concavity=_squared_hinge_exp_concavity, plain=LINEAR_SVC
+        _losses.SquaredHinge,
+        constants=_loss_constants.squared_hinge,
+        curved=True,
+        plain=LINEAR_SVC,
     ),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_probabilities.clipped, _probabilities.log_clipped),
-        exp_concavity=LINEAR_PARTS,
+        constants=_loss_constants.modified_huber,
+        curved=True,
         plain=LINEAR_SVC,
     ),
-    "perceptron": Loss(_losses.Perceptron, exp_concavity=LINEAR_PARTS, plain=LINEAR_SVC),
+    "perceptron": Loss(_losses.Perceptron, constants=_loss_constants.perceptron, plain=LINEAR_SVC),
 }
 REGRESSION_LOSSES = {
     "squared_error": Loss(
         _losses.SquaredError,
-        exp_concavity=_squared_error_exp_concavity,
+        constants=_loss_constants.squared_error,
         degree=2,
+        curved=True,
+        dispersion=_twice,
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
         _losses.Huber,
         ("huber_delta",),
-        exp_concavity=LINEAR_PARTS,
+        constants=_loss_constants.huber,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "absolute_error": Loss(
-        _losses.AbsoluteError, exp_concavity=LINEAR_PARTS, degree=1, plain=LINEAR_REGRESSION
+        _losses.AbsoluteError,
+        constants=_loss_constants.absolute_error,
+        degree=1,
+        plain=LINEAR_REGRESSION,
     ),
     "quantile": Loss(
         _losses.Quantile,
         ("quantile",),
-        exp_concavity=LINEAR_PARTS,
+        constants=_loss_constants.quantile,
         degree=1,
         plain=LINEAR_REGRESSION,
     ),
     "epsilon_insensitive": Loss(
         _losses.EpsilonInsensitive,
         ("insensitivity",),
-        exp_concavity=LINEAR_PARTS,
+        constants=_loss_constants.epsilon_insensitive,
         degree=1,
         plain=LINEAR_REGRESSION,
     ),
     "squared_epsilon_insensitive": Loss(
         _losses.SquaredEpsilonInsensitive,
         ("insensitivity",),
-        exp_concavity="has no known constant of exp-concavity",
+        constants=_loss_constants.squared_epsilon_insensitive,
         degree=2,
+        curved=True,
         plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
         link=LOG,
-        exp_concavity=_poisson_exp_concavity,
+        constants=_loss_constants.poisson,
+        curved=True,
         nonnegative_targets=True,
         plain="sklearn.linear_model.PoissonRegressor",
         summary="models counts, and ``predict`` gives their mean",
@@ -127,49 +128,42 @@ REGRESSION_LOSSES = {
 CORE_LOSSES = {"linear": Loss(_losses.Linear)}  # of AdaReg, whose callers have their own losses
 
 
-def _adagrad_full(problem):
-    return problem.diameter / np.sqrt(2), 1e-10
+def _adagrad_theory(problem):
+    """The η that makes both terms of the bound equal, whatever G_T is."""
+    return problem.reach / np.sqrt(2), TINY
 
 
-def _adagrad_diag(problem):
-    return problem.sup_diameter / np.sqrt(2), 1e-10
+def _pnorm_theory(problem):
+    """The η whose bound is least in the worst case of T gradients of norm at most γ: both traces are largest where all
+    eigenvalues of G_T are the same, and then the two terms are equal for this η."""
+    p, largest = problem.parameters["p"], TINY + problem.mean_eigenvalue()
+    return problem.reach * np.sqrt(p / (p + 1)) * largest ** ((1 - p) / (2 * p + 2)), TINY
 
 
-def _adagrad_block(problem):
-    # H⁻¹ grows by block-diagonal M ⪰ 0, and vᵀMv ≤ Σ_B ‖v_B‖² tr(M_B) ≤ max_B ‖v_B‖² tr(M)
-    return problem.block_diameter / np.sqrt(2), 1e-10
-
-
-def _adagrad_iso(problem):
-    return problem.diameter / np.sqrt(2 * problem.D), 1e-10
-
-
-def _ons_full(problem):
+def _ons_theory(problem):
     beta = problem.exp_concavity()
     return 1 / beta, problem.D / (beta * problem.diameter) ** 2
 
 
+TINY = 1e-10  # epsilon="theory" where the bound asks for none
+PROVED = ("full", "block", "sketch", "diag", "iso")  # structures with closed forms
 POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
         operator_antitone=True,
         power=True,
+        exponent=lambda: 0.5,
         rates=(0.5, 5.0),
         auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
         value=lambda h, eta, p: eta**2 * np.sum(1 / h),
-        theory={
-            "full": _adagrad_full,
-            "block": _adagrad_block,
-            "sketch": _adagrad_full,
-            "diag": _adagrad_diag,
-            "iso": _adagrad_iso,
-        },
+        theory=dict.fromkeys(PROVED, _adagrad_theory),
         formula=r"\eta\lambda^{-1/2}",
     ),
     "ons": Potential(
         _potentials.OnlineNewton,
         operator_antitone=True,
         power=True,
+        exponent=lambda: 1.0,
         inverse=True,
         newton=True,
         rates=(1.0, 10.0),
@@ -177,13 +171,7 @@ POTENTIALS = {
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
         auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
-        theory={
-            "full": _ons_full,
-            "block": "a loss of z·x is not exp-concave in each block by itself, which ONS in blocks assumes",
-            "sketch": _ons_full,
-            "diag": "a loss of z·x is not coordinate-wise exp-concave, which diagonal ONS assumes",
-            "iso": "a loss of z·x is not strongly convex, which isotropic ONS assumes",
-        },
+        theory=dict.fromkeys(PROVED, _ons_theory),
         formula=r"\eta\lambda^{-1}",
     ),
     "pnorm": Potential(
@@ -191,10 +179,11 @@ POTENTIALS = {
         ("p",),
         operator_antitone=True,
         power=True,
+        exponent=lambda p: 1 / (p + 1),
         rates=(0.5, 5.0),
         auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
         value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
-        theory="the p-norm's step size needs G_T, which is known only at the end",
+        theory=dict.fromkeys(PROVED, _pnorm_theory),
         formula=r"\eta\lambda^{-1/(p+1)}",
     ),
 }
@@ -255,8 +244,10 @@ def _kronecker_memory(lanes, D):
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
+        takes_more_lanes=True,
         newton=True,
         forgets=True,
+        tells_errors=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -264,7 +255,9 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        takes_more_lanes=True,
         forgets=True,
+        tells_errors=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
@@ -294,17 +287,20 @@ STRUCTURES = {
     ),
     "diag": Structure(
         _diag_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
+        tells_errors=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
     ),
     "iso": Structure(
         _iso_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,
@@ -315,7 +311,7 @@ STRUCTURES = {
     ),
 }
 METHODS = {
-    "algorithm1": Method(_methods.Method, forgets=True),
+    "algorithm1": Method(_methods.Method, has_bounds=True, forgets=True),
     "newton": Method(_methods.Method, newton=True, forgets=True),
     "committee": Method(
         _committee.Committee, newton=True, forgets=True, several="epsilon", prefix="committee_"

@@ -133,14 +133,11 @@ def pnorm_bound(
     9.75
     """
     spectrum = _projected_spectrum(G_T, structure, blocks, rank)
-    stability = 0.5 * diameter**2 * np.sum(spectrum ** (1 / (p + 1)))
-    if _registry.STRUCTURES[structure].one_step_size:
-        # H⁻¹ grows by multiples of I, so vᵀMv = ‖v‖² tr(M)/D where the others have only ≤ tr(M).
-        stability /= len(spectrum)
-    bracket = (p + 1) / (2 * p) * np.sum(spectrum ** (p / (p + 1)))
+    one_step_size = _registry.STRUCTURES[structure].one_step_size
+    terms = pnorm_terms(spectrum, diameter, p=p, one_step_size=one_step_size)
     if eta is None:
-        eta = np.sqrt(stability / bracket)
-    return float(stability / eta + refresh_factor * eta * bracket)
+        eta = np.sqrt(terms["diameter"] / terms["gradients"])
+    return float(terms["diameter"] / eta + refresh_factor * eta * terms["gradients"])
 
 
 def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, rank=None):
@@ -200,11 +197,11 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, ran
     4.0397
     """
     spectrum = _projected_spectrum(G_T, structure, blocks, rank, epsilon)
-    bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
     start = epsilon
     if _registry.STRUCTURES[structure].has_rank:  # no curvature pays for what a shrink adds
         start += escaped_mass(eigenvalues(G_T), rank, epsilon)
-    return float(start * diameter**2 / (2 * eta) + eta / 2 * bracket)
+    terms = ons_terms(spectrum, diameter, epsilon=epsilon, start=start)
+    return float(terms["diameter"] / eta + eta * terms["gradients"])
 
 
 def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0):
@@ -256,11 +253,46 @@ def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0)
     >>> kronecker_bound([[16.0]], [[81.0, 0.0], [0.0, 1.0]], diameter=2.0, eta=1.0)
     24.0
     """
-    trace = np.prod([np.sum(eigenvalues(factor) ** 0.25) for factor in (L_T, R_T)])
-    stability = 0.5 * diameter**2
+    terms = kronecker_terms(L_T, R_T, diameter, rank=rank)
     if eta is None:
-        eta = np.sqrt(stability / rank)
-    return float((stability / eta + refresh_factor * rank * eta) * trace)
+        eta = np.sqrt(terms["diameter"] / terms["gradients"])
+    return float(terms["diameter"] / eta + refresh_factor * eta * terms["gradients"])
+
+
+# The two terms of each form for η = 1: "diameter" is to be divided by η, "gradients" multiplied by it and by κ.
+
+
+def pnorm_terms(spectrum, diameter, *, p, one_step_size):
+    """Of AdaGrad (p = 1) and the p-norm, from the eigenvalues of P_S G_T."""
+    stability = 0.5 * diameter**2 * np.sum(spectrum ** (1 / (p + 1)))
+    if one_step_size:
+        # H⁻¹ grows by multiples of I, so vᵀMv = ‖v‖² tr(M)/D where the others have only ≤ tr(M).
+        stability /= len(spectrum)
+    bracket = (p + 1) / (2 * p) * np.sum(spectrum ** (p / (p + 1)))
+    return {"diameter": stability, "gradients": bracket}
+
+
+def ons_terms(spectrum, diameter, *, epsilon, start):
+    """Of ONS where the losses have the curvature that it assumes; ``start``: ε, and what a sketch has added to it."""
+    bracket = len(spectrum) + np.sum(np.log(spectrum / epsilon))
+    return {"diameter": 0.5 * start * diameter**2, "gradients": 0.5 * bracket}
+
+
+def spectral_terms(spectrum, diameter, *, steps, change, one_step_size):
+    """Of any ψ that is operator-antitone, for losses that are convex and no more: Theorem 1 with v'H⁻¹v ≤ b² tr H⁻¹.
+
+    ``steps``: the eigenvalues of H_T, its step size included; ``change``: Φ(H_T) − Φ(H_0). For η = 1.
+    """
+    stability = 0.5 * diameter**2 * np.sum(1 / steps)
+    if one_step_size:
+        stability /= len(spectrum)
+    return {"diameter": stability, "gradients": 0.5 * (np.sum(spectrum * steps) + change)}
+
+
+def kronecker_terms(L_T, R_T, diameter, *, rank=1):
+    """Of AdaGrad with a Kronecker product."""
+    trace = np.prod([np.sum(eigenvalues(factor) ** 0.25) for factor in (L_T, R_T)])
+    return {"diameter": 0.5 * diameter**2 * trace, "gradients": rank * trace}
 
 
 def _projected_spectrum(G_T, structure, blocks, rank, epsilon=0.0):

@@ -1,5 +1,7 @@
 """From a validated matrix to rows that the kernels read: the one fork between dense and sparse."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import sparse
 
@@ -10,14 +12,22 @@ LARGEST_INDEX = np.iinfo(np.int32).max - 1
 WIDE = 4  # lanes from which on skipping the zeros of a dense row is worth the search for them
 
 
-def make_rows(X, recipe, frame=None):
-    """Rows of X as the state's structure reads them.
+class Reading(NamedTuple):
+    """How the structure of a recipe reads rows."""
+
+    intercept: bool
+    drop_zeros: bool
+    as_dense: bool  # rows that are sparse, too
+    wide: bool  # the zeros of a dense row are skipped where there are many
+
+
+def reading(recipe):
+    """How rows are read.
 
     Where a structure's rounds are sparse, a penalty applies in the rounds in which a feature is not zero, and so does dual
     averaging in running units, or with a half-life, where each coordinate has its own step size; zeros are dropped then.
     Otherwise dual averaging with a potential that varies with time moves all coordinates in every round, and gets dense rows; so
     does a user's potential with a domain that moves the whole point, since it is evaluated at all coordinates at once.
-    ``frame``: the coordinates that rows are learnt in (``_frame``), and in which sparse ones are dense.
     """
     structure = _registry.STRUCTURES[recipe.structure]
     potential = _registry.potential(recipe.potential)
@@ -26,16 +36,20 @@ def make_rows(X, recipe, frame=None):
     drop_zeros = not projects_all and (waits or (bool(recipe.alpha) and structure.sparse_rounds))
     moves_all = potential.time_varying and recipe.dual and not drop_zeros
     as_dense = projects_all or moves_all
-    if not sparse.issparse(X):
-        wide = not as_dense and structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
-        return DenseRows(
-            X, recipe.intercept, drop_zeros, drop_many=wide and frame is None, frame=frame
-        )
+    wide = not as_dense and structure.sparse_rounds and recipe.lanes * recipe.rates >= WIDE
+    return Reading(bool(recipe.intercept), drop_zeros, as_dense, wide)
+
+
+def make_rows(X, how, frame=None):
+    """Rows of X, read as ``reading`` says; in the coordinates of ``frame`` (``_frame``), where sparse ones are dense."""
+    if type(X) is np.ndarray or not sparse.issparse(X):
+        many = how.wide and frame is None
+        return DenseRows(X, how.intercept, how.drop_zeros, drop_many=many, frame=frame)
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    return SparseRows(X, recipe.intercept, drop_zeros, as_dense, frame)
+    return SparseRows(X, how.intercept, how.drop_zeros, how.as_dense, frame)
 
 
 def largest_norm(X, order):
@@ -43,3 +57,15 @@ def largest_norm(X, order):
     norm = sparse.linalg.norm if sparse.issparse(X) else np.linalg.norm
     with np.errstate(over="ignore"):
         return float(np.max(norm(X, ord=order, axis=1), initial=0.0))
+
+
+def most_parts(X, numbers):
+    """Nonzero features of a row, those of one block counted once: the most there are. ``numbers``: the block of each feature."""
+    values = sparse.csr_array(X)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(values.indptr))
+    there = values.data != 0
+    parts = sparse.coo_array(
+        (np.ones(there.sum()), (rows[there], numbers[values.indices[there]])),
+        shape=(X.shape[0], int(numbers.max(initial=0)) + 1),
+    ).tocsr()  # which adds up what has one place
+    return int(np.diff(parts.indptr).max(initial=0))

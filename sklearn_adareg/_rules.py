@@ -96,7 +96,7 @@ def check_pairs(params):
             f"alpha={shown(alpha)} with domain={name!r} is not supported, since a prox followed by a projection is not the joint "
             f"minimiser; use alpha=0 with this domain, or alpha with domain {', '.join(others)} or None."
         )
-    if alpha > 0 and params["l1_ratio"] > 0 and not _may_take_l1(structure):
+    if has_l1(params) and structure != "auto" and not may_take_l1(params, structure):
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.takes_l1)
         raise ValueError(
             f"l1_ratio > 0 with structure={structure!r} is not supported, since the L1 prox has no closed form there; use "
@@ -198,8 +198,23 @@ def _warn_ignored(name, params, why):
     )
 
 
-def _may_take_l1(structure):
-    return structure == "auto" or _registry.STRUCTURES[structure].takes_l1
+def learns_steps(params):
+    """Whether "auto" may learn the step size, where the pieces have a method for it."""
+    learns = params["eta"] == "auto" and params["scaling"] == "online"
+    return learns and not _registry.UPDATES[params["update"]].dual
+
+
+def has_l1(params):
+    """Whether there is an L1 penalty."""
+    return params["alpha"] > 0 and params["l1_ratio"] > 0
+
+
+def may_take_l1(params, structure):
+    """Whether a structure takes an L1 penalty: its prox has a closed form, or Newton steps have one along each coordinate."""
+    entry = _registry.STRUCTURES[structure]
+    potential = params["potential"]
+    newton = _registry.potential(entry.auto_potential if potential == "auto" else potential).newton
+    return entry.takes_l1 or (entry.newton and newton and learns_steps(params))
 
 
 def _may_have_blocks(structure):

@@ -14,13 +14,17 @@ from joblib import effective_n_jobs
 from . import _frame, _margins, _recipe, _registry
 from ._kernels import _rounds
 from ._kernels._records import Records, Transcript
+from ._kernels._small_arrays import sparse_margins
 from ._kernels._structures import Structure
-from ._rows import make_rows
+from ._rows import make_rows, reading
 
 SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
 SLOWEST = 1e-8  # seconds per number that a round may read or write
+SPARSER = 8  # rows with fewer numbers than this share of the columns are predicted without the other columns
 _methods = WeakKeyDictionary()  # block → compiled method
+_readings = WeakKeyDictionary()  # block → how it reads rows
 _records_of = WeakKeyDictionary()  # progress → compiled records
+_looked_up = WeakKeyDictionary()  # state → its rounds, and how many columns were asked for since
 _paces = WeakKeyDictionary()  # first block of a state → seconds per round
 
 
@@ -62,6 +66,14 @@ def method_of(block):
     return method
 
 
+def reading_of(block):
+    """How a block's structure reads rows."""
+    how = _readings.get(block)
+    if how is None:
+        how = _readings[block] = reading(block.recipe)
+    return how
+
+
 def records_of(state):
     """The compiled records bound to the arrays of a state's progress."""
     records = _records_of.get(state.progress)
@@ -74,13 +86,46 @@ def records_of(state):
 
 def published(state):
     """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-    weights = np.concatenate([method_of(block).published() for block in state.blocks])
+    weights = _published(state)
     d = state.recipe.d
-    intercepts = weights[:, d] if state.recipe.intercept else np.zeros(len(weights))
-    coef, intercepts = np.ascontiguousarray(weights[:, :d]), np.array(intercepts)
-    return (
-        (coef, intercepts) if state.frame is None else _frame.to_raw(state.frame, coef, intercepts)
-    )
+    intercepts = weights[:, d].copy() if state.recipe.intercept else np.zeros(len(weights))
+    coef = weights[:, :d].copy()
+    if state.frame is not None:
+        return _frame.to_raw(state.frame, coef, intercepts)
+    return coef, intercepts
+
+
+def _published(state, *at):
+    """The weights of all blocks, (lanes, D)."""
+    if len(state.blocks) == 1:
+        return method_of(state.blocks[0]).published(*at)
+    return np.concatenate([method_of(block).published(*at) for block in state.blocks])
+
+
+def few_columns(state, X):
+    """Whether to publish only the columns of these rows: they are few, and few were asked for since the last round.
+
+    Rows that come one by one without learning soon pay for the whole model, which is then there for all of them.
+    """
+    d = X.shape[1]
+    if type(X) is np.ndarray or SPARSER * X.nnz > d or state.frame is not None:
+        return False
+    if not all(method_of(block).structure.by_columns for block in state.blocks):
+        return False
+    rounds, columns = _looked_up.get(state, (-1, 0))
+    columns = X.nnz + (columns if rounds == state.rounds else 0)
+    _looked_up[state] = (state.rounds, columns)
+    return SPARSER * columns <= d
+
+
+def margins_at(state, X):
+    """The margins of a few sparse rows, (n_rows, lanes), as ``margins_now``, in O(nnz); None where they overflow."""
+    pointers = np.ascontiguousarray(X.indptr, dtype=np.intp)
+    at = X.indices[: pointers[-1]]
+    if state.recipe.intercept:
+        at = np.append(at, state.recipe.d)
+    data = np.ascontiguousarray(X.data, dtype=np.float64)
+    return sparse_margins(data, pointers, _published(state, at), state.recipe.intercept)
 
 
 def memory(state):
@@ -102,7 +147,7 @@ def margins_now(state, X):
 def mean_loss(state, X, targets, weights):
     """The weighted mean loss of the fitted model on rows that it does not learn from."""
     margins = np.ascontiguousarray(margins_now(state, X))
-    units = _residual_units(state)
+    units = residual_units(state)
     if state.recipe.relative:  # the loss is ρ^degree times the loss of residuals in units of ρ
         margins, targets = (margins - targets) / units, np.zeros_like(targets)
     # one kernel for each target, one for all lanes that read the same
@@ -116,7 +161,7 @@ def mean_loss(state, X, targets, weights):
     return float(np.average(losses, weights=weights if len(weights) else None))
 
 
-def _residual_units(state):
+def residual_units(state):
     """The root mean square ρ of the residuals so far, per lane; 1 where residuals have no unit of their own."""
     units = np.ones(state.recipe.lanes)
     if state.recipe.relative:
@@ -130,14 +175,14 @@ def _residual_units(state):
 
 def rows_of(state, X):
     """The rows of X as each block reads them."""
-    return [make_rows(X, block.recipe, state.frame) for block in state.blocks]
+    return [make_rows(X, reading_of(block), state.frame) for block in state.blocks]
 
 
 def replay(blocks, frame, X, targets, weights):
     """Let new blocks learn rows that were played before, each row as if for the first time; the total loss, None if a round stops."""
     order, loss = np.arange(len(X)), 0.0
     for block in blocks:
-        rows = make_rows(X, block.recipe, frame)
+        rows = make_rows(X, reading_of(block), frame)
         tally = _play_block(block, rows, order, targets, weights, True, None, None)
         if tally.status != _rounds.FINISHED:
             return None
@@ -188,9 +233,8 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None, margins=No
         )
         if transcript is not None:
             margins[: tally.rounds] = transcript.shown[: tally.rounds]
-        return Outcome(
-            tally.loss, tally.weight, tally.rounds, tally.status, method_of(block).structure
-        )
+        structure = None if tally.status == _rounds.FINISHED else method_of(block).structure
+        return Outcome(tally.loss, tally.weight, tally.rounds, tally.status, structure)
     before = {
         "blocks": [block.copy() for block in state.blocks],
         "progress": state.progress.copy(),

@@ -1,6 +1,7 @@
 r"""Regret bounds: Theorem 1 on a recorded run, and the closed forms it gives.
 
-:func:`record` plays the rounds of an estimator and keeps every iterate, gradient and matrix. The
+The estimators' ``regret_bound()`` gives the closed form that fits a fitted model, as a
+:class:`RegretBound`. :func:`record` plays the rounds of an estimator and keeps every iterate, gradient and matrix. The
 rest is arithmetic on such a run, for checking it against the theory or for drawing the two in
 one figure. The symbols, once for the whole module:
 
@@ -23,15 +24,21 @@ V. Gupta, T. Koren and Y. Singer, "A Unified Approach to Adaptive Regularization
 Stochastic Optimization", 2017.
 """
 
+from ._bounds import RegretBound
+from ._loss_constants import LossConstants
 from ._record import record
 from ._regret_closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
 from ._regret_of_runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
+from ._theory import loss_constants
 
 __all__ = [
+    "LossConstants",
+    "RegretBound",
     "adagrad_bound",
     "dual_averaging_bound",
     "kronecker_bound",
     "linear_regret",
+    "loss_constants",
     "ons_bound",
     "pnorm_bound",
     "potential_value",

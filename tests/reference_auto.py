@@ -5,8 +5,6 @@ package and takes no short cut: whole matrices, every iterate stored, averages s
 Lanes share nothing but the row, so a model of K weight vectors is a list of K lanes.
 """
 
-from functools import partial
-
 import numpy as np
 from reference import (
     JOINT,
@@ -19,7 +17,6 @@ from reference import (
 )
 from reference_domains import project
 from reference_memory import Memory, discounted, forgetting
-from scipy.optimize import brentq
 
 DEGREES = {  # of a loss in the unit of its residual; losses not named here have no such unit
     "squared_error": 2,
@@ -139,6 +136,11 @@ class Scale:
 def carried(G, growth, epsilon):
     """Row and column i over κ_i, and ε(1 − κ_i⁻²) made up for on the diagonal where a unit grows."""
     return G / np.outer(growth, growth) + epsilon * np.diag(np.maximum(0, 1 - growth**-2))
+
+
+def softmax_of(margins):
+    p = np.exp(margins - margins.max())
+    return p / p.sum()
 
 
 # --- (A) numeric eta: Algorithm 1 in normalised coordinates ---------------------------------------
@@ -339,174 +341,3 @@ def scaled_adareg(
     x = (last if average is False else mean_of(lane.predicting, average, lam)) / scale.units
     x[d:] += residuals.offset
     return x, total / omega.sum()
-
-
-# --- (B) eta="auto", a diagonal: a stack of two step sizes ----------------------------------------
-
-
-class StackLane:
-    """One step size of one weight vector: plain mirror descent with a diagonal H."""
-
-    def __init__(self, D, psi, structure, epsilon, residuals):
-        self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
-        self.lam, self.memory = residuals.lam, Memory(D, epsilon, residuals.lam)
-        self.x = np.zeros(D)
-        self.predicting = []
-        self.implicit = False
-
-    def average(self, gamma):
-        return (
-            mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
-        )
-
-    def change_units(self, growth):
-        self.memory.G = carried(self.memory.G, growth, self.epsilon)
-
-    def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
-        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
-
-        ``implicit``: a function (margin, length) that gives the slope where the step leads.
-        """
-        entering = np.sqrt(omega) * slope if newtonian else omega * slope
-        self.memory.take(entering * z, z != 0)
-        H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
-        if implicit is not None and slope != 0:
-            slope = implicit(z @ self.x, omega * (z @ H @ z))
-            self.x = self.x - omega * slope * (H @ z)
-            return
-        shorter = 1.0
-        if self.implicit or self.residuals.loss in STEEP:
-            shorter = 1 / (1 + omega * curvature * (z @ H @ z))
-        self.x = self.x - self.residuals.rho * shorter * omega * slope * (H @ z)
-
-
-class Combination:
-    """v of M = v·f, learnt by Newton steps with forgetting."""
-
-    def __init__(self, width, lam):
-        self.v, self.S, self.lam = np.eye(width)[0], np.zeros((width, width)), lam
-
-    def learn(self, t, hessian, gradient):
-        self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian
-        self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
-
-
-def softmax_of(margins):
-    p = np.exp(margins - margins.max())
-    return p / p.sum()
-
-
-def far_slope(y, margin, length):
-    """ℓ'(m') of the log-loss at the m' = m − length · ℓ'(m')."""
-
-    def slope(m):
-        return -y * np.exp(-np.logaddexp(0.0, y * m))
-
-    ends = sorted((margin, margin - length * slope(margin)))
-    return slope(brentq(lambda m: m - margin + length * slope(m), *ends, xtol=1e-15, rtol=1e-15))
-
-
-def stacked(
-    Z,
-    y,
-    *,
-    loss="log_loss",
-    potential="adagrad",
-    structure="diag",
-    p=2.0,
-    epsilon=1.0,
-    half_life=None,
-    average=1.0,
-    fit_intercept=True,
-    sample_weight=None,
-    n_classes=None,
-    make_lanes=None,
-):
-    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
-
-    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
-
-    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
-    steps wherever the loss has a curvature. Units grow by at most a fifth a row.
-    """
-    paired = potential == "auto"
-    potential = "pnorm" if paired else potential
-    d = np.shape(Z)[1]
-    Z = with_intercept(Z, fit_intercept)
-    D, K = Z.shape[1], n_classes or 1
-    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
-    rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
-    shifted = loss in (*DEGREES, "poisson") and fit_intercept
-    lam = forgetting(half_life)
-
-    def lane(eta):
-        psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
-        return StackLane(D, psi, structure, epsilon, Residuals(loss, shifted, lam))
-
-    def residuals():
-        return Residuals(loss, shifted, lam)
-
-    members = make_lanes or (lambda D, residuals: [lane(eta) for eta in rates])
-    lanes = [members(D, residuals) for _ in range(K)]
-    own = Residuals(loss, shifted, lam)  # of the combined margin
-    stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
-    for row in np.flatnonzero(omega > 0):
-        t, w = t + 1, omega[row]
-        z, growth, _ = scale.take(Z[row])
-        spread = lam * spread + z @ z
-        factor = np.sqrt(discounted(np.ones(t), lam).sum() / spread)
-        for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
-            one.meet(y[row])
-        for lane in (lane for vector in lanes for lane in vector):
-            lane.x = np.minimum(growth, 1) * lane.x
-            lane.predicting = [np.minimum(growth, 1) * x for x in lane.predicting]
-        lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
-        f = lasts
-        if average is not False:
-            averages = [[lane.average(average) @ z for lane in vector] for vector in lanes]
-            f = np.hstack([averages, lasts])
-        M = f @ stack.v
-        if n_classes:
-            label = int(y[row])
-            hit = np.eye(K)[label]
-            probabilities = softmax_of(M)
-            value = -np.log(probabilities[label])
-            b = (probabilities - hit) @ f
-            centred = f - probabilities @ f
-            excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
-            hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
-            stack.learn(t, w * hessian, w * b)
-            slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
-            curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
-        else:
-            value, g, h = own.suffer(M[0], y[row], w)
-            h = max(h, g**2) / own.rho**2
-            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0])
-            answers = [
-                lane.residuals.suffer(m, y[row], w)
-                for lane, m in zip(lanes[0], lasts[0], strict=True)
-            ]
-            slopes = np.array([[slope for _, slope, _ in answers]])
-            curvatures = np.array([[curvature for _, _, curvature in answers]])
-        total += w * value
-        for k, vector in enumerate(lanes):
-            for r, lane in enumerate(vector):
-                lane.predicting.append(lane.x)
-                lane.change_units(growth)
-                lane.implicit = paired
-                exact = paired and loss == "log_loss" and not n_classes
-                implicit = partial(far_slope, y[row]) if exact else None
-                if np.any(slopes) or make_lanes is None:  # else no row enters a matrix
-                    lane.step(
-                        z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
-                    )
-    weights = []
-    for vector in lanes:
-        candidates = [lane.x for lane in vector]
-        if average is not False:
-            candidates = [lane.average(average) for lane in vector] + candidates
-        weights.append(stack.v @ np.array(candidates) / scale.units)
-    weights = np.array(weights)
-    weights[:, d:] += own.offset
-    return weights, total / omega.sum()

@@ -20,6 +20,7 @@ class NewtonLane:
         self.P = np.zeros((D, D))
         self.P[d:, d:] = 1 / RIDGE_OF_INTERCEPT
         self.d, self.kept, self.epsilon, self.whole = d, kept, epsilon, whole
+        self.subgradient = np.zeros(D)  # of ‖x‖₁, a mean over the rounds, the last counting most
 
     def move_centre(self, i, by):
         """z_i is now measured from c_i + by; the intercept makes up for it."""
@@ -35,11 +36,25 @@ class NewtonLane:
         self.x, self.mean = (v - by * v[i] * column for v in (self.x, self.mean))
         self.P = self.P - by * np.outer(column, self.P[i])
 
-    def pull(self, i, by):
-        """The same, and the average takes no part."""
-        column = self.P[i] / (1 + by * self.P[i, i])
-        self.x = self.x - by * self.x[i] * column
-        self.P = self.P - by * np.outer(column, self.P[i])
+    @property
+    def G(self):
+        """The inverse of P, in the coordinates that are in it."""
+        seen = np.ix_(*2 * [np.flatnonzero(np.diag(self.P))])
+        G = np.zeros_like(self.P)
+        G[seen] = np.linalg.inv(self.P[seen])
+        return G
+
+    def shrink(self, i, by, eta):
+        """An L2 penalty along e_i, which enters P and steps as a row with this curvature does."""
+        q = by * self.P[i, i]
+        self.x = self.x - eta * by * self.x[i] / (1 + (1 + eta) * q) * self.P[i]
+        self.P = self.P - by / (1 + q) * np.outer(self.P[i], self.P[i])
+
+    def threshold(self, i, by, memory):
+        """argmin by·|x_i| + ½ ‖x − x_t‖² in the norm of P⁻¹."""
+        taken = np.clip(self.x[i] / self.P[i, i], -by, by)
+        self.x = self.x - taken * self.P[i]
+        self.subgradient[i] += memory * (taken / by - self.subgradient[i])
 
     def step(self, z, slope, curvature, omega, eta, steep):
         u, square = self.P @ z, slope**2
@@ -109,10 +124,12 @@ class Columns:
         for i in np.flatnonzero(z):
             varied = [abs(v) for v in self.distances[i] if v != 0]
             if varied:
-                self.limit[i] = max(1000 * np.mean(varied), 63 / 64 * self.limit[i])
-                if abs(zc[i]) > self.limit[i]:
-                    far = max(far, abs(zc[i]) / self.limit[i])
-                    self.limit[i] = min(16 * self.limit[i], abs(zc[i]))
+                mean = np.mean(varied)
+                self.limit[i] *= 63 / 64 * (63 / 64 * self.limit[i] > 1000 * mean)
+                limit = max(1000 * mean, self.limit[i])
+                if abs(zc[i]) > limit:
+                    far = max(far, abs(zc[i]) / mean)
+                    self.limit[i] = min(16 * limit, abs(zc[i]))
         for i in np.flatnonzero(z):
             self.distances[i].append(zc[i] / far)
             self.values[i].append(self.centre[i] + zc[i] / far)
@@ -154,6 +171,20 @@ def confined(c, domain, radius):
     return np.clip(c, low, radius if domain == "box" else np.inf)
 
 
+def lasso(G, s, p, w):
+    """argmin ½ (x − w)'G(x − w) − s·(x − w) + Σ p|x|, from its subgradients: coordinates to and fro."""
+    x = w.copy()
+    for _ in range(10_000):
+        before = x.copy()
+        for i in np.flatnonzero(np.diag(G) > 0):
+            r = s[i] - G[i] @ (x - w)
+            u = x[i] + r / G[i, i]
+            x[i] = np.sign(u) * max(abs(u) - p[i] / G[i, i], 0.0)
+        if np.max(np.abs(x - before)) <= 1e-15 * np.max(np.abs(x)):
+            break
+    return x
+
+
 def newton(
     Z,
     y,
@@ -166,9 +197,11 @@ def newton(
     sample_weight=None,
     n_classes=None,
     alpha=0.0,
+    l1_ratio=0.0,
     domain=None,
     radius=None,
     as_published=False,
+    zeros=False,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
@@ -189,7 +222,9 @@ def newton(
     committee = None
     if len(members) > 1:
         steady = [r for r, (kept, *_) in enumerate(members) if kept == 1]
-        committee = Committee(loss, steady, len(members), K)
+        committee = Committee(
+            loss, steady, len(members), K, l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio)
+        )
     columns = Columns(d, centring=fit_intercept)
     forgets = any(kept < 1 for kept, *_ in members)
     t, C, total = 0, 0.0, 0.0
@@ -217,6 +252,7 @@ def newton(
         if committee:
             shown = iterates if average is False else averages
             combined = committee.margins(shown, iterates)
+            resting = committee.resting(len(members))
             if n_classes:
                 value = -np.log(softmax_of(combined)[int(y[row])])
             else:
@@ -225,9 +261,13 @@ def newton(
                     value = loss_in_units(loss, combined[0] + offset, y[row], own)
             committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
-        for lane, of, slope, curvature in zip(lanes, residuals, slopes, curvatures, strict=True):
+        for number, (lane, of, slope, curvature) in enumerate(
+            zip(lanes, residuals, slopes, curvatures, strict=True)
+        ):
             if average is not False and lane.kept == 1:
                 lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if committee and number // K in resting:
+                continue
             if np.any(slopes) or forgets:
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
                 lane.x = lane.x + of.rho * step
@@ -235,14 +275,37 @@ def newton(
                 lane.x = project(lane.x, H, domain, radius, d)
             if alpha and columns.entered:
                 many = len(columns.entered)
-                lane.pull(columns.entered[t % many], alpha * many * of.rho / of.gradient_unit)
+                i, charge = columns.entered[t % many], alpha * many * of.rho / of.gradient_unit
+                lane.shrink(i, (1 - l1_ratio) * charge, eta)
+                if l1_ratio:
+                    memory = min(1.0, many * max((gamma + 1) / t, 1 - lane.kept))
+                    lane.threshold(i, eta * l1_ratio * charge, memory)
             if lane.kept < 1:
                 lane.forget(t, columns.entered, columns.ridge)
+        if committee and alpha:
+            coefs = [np.array([lane.x[:d] for lane in lanes]).reshape(-1, K, d)] * 2
+            if average is not False:
+                coefs[0] = np.array([lane.mean[:d] for lane in lanes]).reshape(-1, K, d)
+            committee.take_weights(*coefs, t)
     iterates = np.array([lane.x for lane in lanes]).reshape(-1, K, D)
     averages = np.array([lane.mean for lane in lanes]).reshape(-1, K, D)
     if average is False:
         averages = iterates
     weights = averages[0] if committee is None else committee.combine(averages, iterates)
+    if zeros:  # of the members' quadratics, each with what it counts
+        shares = np.ones(1) if committee is None else committee.shares()
+        rounds = [t if lane.kept == 1 else (1 - lane.kept**t) / (1 - lane.kept) for lane in lanes]
+        for k in range(K):
+            own_lanes, of = lanes[k::K], residuals[k::K]
+            unit = shares @ [each.rho / each.gradient_unit for each in of]
+            due = np.where(np.arange(D) < d, alpha * l1_ratio * unit, 0.0)
+            G = [lane.G / n for lane, n in zip(own_lanes, rounds[k::K], strict=True)]
+            weights[k] = lasso(
+                np.tensordot(shares, G, 1),
+                due * (shares @ [lane.subgradient for lane in own_lanes]),
+                due,
+                weights[k],
+            )
     if fit_intercept:
         weights[:, d] += own.offset - weights[:, :d] @ columns.centre
     if committee is not None:

@@ -69,6 +69,16 @@ cdef class Block(BlockPoint):
 
         return self.assembled(matrices if self.memory is not None else lambda family, count: family.accumulated())
 
+    def spectrum(self):
+        """Block by block; nothing is forgotten where regret is bounded."""
+        cdef Family family = self.families
+        parts = []
+        while family is not None:
+            values = np.linalg.eigvalsh(family.accumulated()).reshape(-1, self.setting.L, family.n)
+            parts.append(values.transpose(1, 0, 2).reshape(self.setting.L, -1))
+            family = family.smaller
+        return np.concatenate(parts, axis=1)
+
     def preconditioner(self):
         """H of the last step, block by block: of the decompositions and inverses that steps are taken with."""
         rates = np.asarray(self.setting.eta)

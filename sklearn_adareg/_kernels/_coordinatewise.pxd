@@ -6,6 +6,7 @@ from ._structures cimport Structure
 cdef class Coordinatewise(Structure):
     cdef Cells cells
     cdef double[::1] last            # the round in which a coordinate was last touched
+    cdef double[:, ::1] subgradient  # of the L1 penalty, in −1 to 1, or None
     cdef double[::1] charged         # the round up to which a coordinate has forgotten, where it does
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
@@ -17,6 +18,8 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] point           # one lane as a whole, for the domain
     cdef double[::1] steps
     cdef double[::1] units
+    cdef double[::1] raw             # raw weights of the touched coordinates, for the domain's gauge
+    cdef double[::1] pull            # per lane: the slope that a step follows
     cdef double[::1] lengths         # per lane: how far a step of unit slope takes the margin
 
     cdef bint by_records(self) noexcept nogil
@@ -30,6 +33,7 @@ cdef class Coordinatewise(Structure):
     cdef void keep_raw_weights(self, Row* row) noexcept nogil
     cdef int change_units(self, Row* row) noexcept nogil
     cdef int carry(self, Py_ssize_t e, Py_ssize_t lane, double grown) noexcept nogil
+    cdef void measure_steps(self, Row* row) noexcept nogil
     cdef void shorten(self) noexcept nogil
     cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil
     cdef void collect_units(self, Row* row) noexcept nogil
@@ -37,6 +41,7 @@ cdef class Coordinatewise(Structure):
     cdef void lane_slopes(self) noexcept nogil
     cdef void aim(self, Row* row) noexcept nogil
     cdef void move(self, Row* row) noexcept nogil
+    cdef void track_gauge(self, Row* row, Py_ssize_t lane) noexcept nogil
     cdef void confine(self, Row* row) noexcept nogil
     cdef void settle(self, Row* row, Py_ssize_t lane) noexcept nogil
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil

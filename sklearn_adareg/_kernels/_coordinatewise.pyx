@@ -5,7 +5,7 @@
 (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
 piece can fail, and on copies that are written back by ``update`` where one can.
 """
-from libc.math cimport fmax, sqrt
+from libc.math cimport INFINITY, fmax, fmin, sqrt
 
 from ._cells cimport Cells
 from ._domains cimport Domain
@@ -26,6 +26,7 @@ cdef double LARGEST_WEIGHT = 1e300
 cdef double LARGEST_TO_PROJECT = 1e100
 cdef double LARGEST_STEP = 1e120
 cdef double SMALLEST_SQUARE = 1e-300
+cdef double CANCELLED = 1e6
 
 
 cdef inline double within(double value, double low, double high) noexcept nogil:
@@ -73,6 +74,8 @@ cdef class Coordinatewise(Structure):
             cells[fields.index("G")] = setting.epsilon
         if setting.l2 > 0.0 or setting.l1 > 0.0:
             arrays["last"] = np.zeros(setting.D)
+        if setting.zeros:
+            arrays["subgradient"] = np.zeros((setting.D, setting.L))
         if setting.forgotten > 0.0:
             arrays["charged"] = np.zeros(setting.D)
         arrays["cells"] = cells
@@ -86,15 +89,16 @@ cdef class Coordinatewise(Structure):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.cells = Cells(arrays)
-        self.last, self.charged = arrays.get("last"), arrays.get("charged")
+        self.last, self.charged, self.subgradient = arrays.get("last"), arrays.get("charged"), arrays.get("subgradient")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
-        self.es, self.lengths = np.empty(setting.L), np.empty(setting.L)
+        self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
         self.in_place = (self.cells.stride == setting.L and not potential.fallible and self.memory is None
                          and not (setting.scaled and setting.start != 0.0))
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
-        # between rounds a penalty may be due, and an average of points of the domain in earlier units may lie outside
-        self.tells = (setting.averaging or not self.penalised) and (
+        # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
+        self.tells = (not self.penalised or (setting.averaging and setting.R == 1)) and (
             not setting.scaled or (self.unconstrained and self.memory is None))
+        self.by_columns = self.unconstrained and not setting.zeros       # which are found in whole vectors
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
             self.point, self.steps, self.units = np.empty(setting.D), np.empty(setting.D), np.ones(setting.D)
@@ -102,28 +106,34 @@ cdef class Coordinatewise(Structure):
     def prepare(self, Py_ssize_t widest):
         super().prepare(widest)
         self.cells.make_room(widest)
+        if self.projects_whole and (self.raw is None or self.raw.shape[0] < 2 * widest):
+            self.raw = np.empty(2 * widest)
 
-    def field(self, name):
-        """A view of one number of every coordinate, (L, D)."""
-        return self.arrays["cells"][self.arrays["fields"].index(name)].T
+    def field(self, name, at=None):
+        """A view of one number of every coordinate, (L, D), or a copy of those of the coordinates ``at``."""
+        numbers = self.arrays["cells"][self.arrays["fields"].index(name)]
+        return numbers.T if at is None else numbers[at].T
 
-    def kept(self):
+    def kept(self, at=None):
         """What is left of each coordinate's numbers after the rounds that it has not forgotten yet, (D,)."""
         if self.memory is None:
-            return np.ones(self.setting.D)
-        return np.exp((self.arrays["clock"][0] - self.arrays["charged"]) * self.memory.log_lam)
+            return 1.0
+        charged = self.arrays["charged"] if at is None else self.arrays["charged"][at]
+        return np.exp((self.arrays["clock"][0] - charged) * self.memory.log_lam)
 
-    def average(self):
+    def average(self, at=None):
         """Σ c_t x_t / C_T over the iterates that predicted."""
         if self.arrays["clock"][1] == 0.0:
-            return np.array(self.field("x"))
-        return self.field("x") - self.kept() * self.field("u") / self.arrays["clock"][1]
+            return np.array(self.field("x", at))
+        return self.field("x", at) - self.kept(at) * self.field("u", at) / self.arrays["clock"][1]
 
-    def last_iterate(self):
+    def last_iterate(self, at=None):
         """x_{T+1}, with the penalty that is still to be charged, charged on a copy."""
-        x = np.array(self.field("x"))
         if not self.penalised:
-            return x
+            return np.array(self.field("x", at))
+        if at is not None:
+            return self.last_iterate()[:, at]
+        x = np.array(self.field("x"))
         d = self.setting.d
         unit = np.ones(d)
         if self.setting.scaled:
@@ -142,6 +152,36 @@ cdef class Coordinatewise(Structure):
         x[:, :d] = np.where(pending, charged * unit, x[:, :d])
         return x
 
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        self.arrays["gauge"][:] = np.inf
+        if self.penalised:
+            self.arrays["last"][:] = self.arrays["clock"][0]
+        if "subgradient" in self.arrays:
+            self.arrays["subgradient"][:, :] = subgradient.T
+
+    def with_zeros(self, weights, shares):
+        """0 where a proximal step from here would end: |w_i| ≤ h_i l1 (1 − |s_i|), with s the subgradient.
+
+        The step is that of a diagonal Newton method, h_i = t / G_ii, since squared slopes and curvatures have one mean.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        K, R = self.setting.K, self.setting.R
+        unit = np.ones(d)
+        if self.setting.scaled:
+            unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
+        rate, gradient_unit = self.residual_rates()
+        G = self.accumulated()
+        G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
+        with np.errstate(over="ignore"):
+            h = rate * self.rounds_in_sums() / (G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+        s = self.arrays["subgradient"].T[:, :d]
+        h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
+        found = np.array(weights)
+        small = np.abs(found[:, :d]) / unit <= h * self.setting.l1 * (1.0 - np.abs(s))
+        found[:, :d][small] = 0.0
+        return found
+
     def rounds_in_sums(self):
         """Σ λ^(T−t) over the rounds."""
         rounds = self.arrays["clock"][0]
@@ -149,14 +189,7 @@ cdef class Coordinatewise(Structure):
 
     def present_rates(self):
         """What steps are multiplied with between rounds, and the unit of the gradients, each (L, 1)."""
-        rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))
-        if "residuals" in self.arrays and self.arrays["weight"][0] > 0.0:
-            rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
-            rate = np.where(rho > 0.0, rho, 1.0)
-            unit = rate if self.setting.degree != 1 else unit
-        if self.setting.counted and self.arrays["weight"][0] > 0.0:
-            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
-            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
+        rate, unit = self.residual_rates()
         if self.setting.scaled and self.arrays["spread"][0] > 0.0:
             rate = rate * np.sqrt(self.rounds_in_sums() / self.arrays["spread"][0])
         return rate, unit
@@ -388,17 +421,21 @@ cdef class Coordinatewise(Structure):
 
     cdef void descend(self, Row* row) noexcept nogil:
         """The plain mirror descent step: no penalty, no domain."""
-        cdef Py_ssize_t j, l
-        cdef Py_ssize_t L = self.setting.L
         self.lane_slopes()
         if self.curvatures != NULL:
-            for l in range(L):
-                self.lengths[l] = 0.0
-            for j in range(row.n):
-                for l in range(L):
-                    self.lengths[l] += row.z[j] * row.z[j] * self.cells.hb[j * L + l]
+            self.measure_steps(row)
             self.shorten()
         plain_step(row.z, &self.es[0], self.cells.hb, self.cells.xb, self.cells.ub, self.clock.C, row.n, self.setting.L)
+
+    cdef void measure_steps(self, Row* row) noexcept nogil:
+        """How far a step of unit slope, without the lane's rate, takes each margin."""
+        cdef Py_ssize_t j, l
+        cdef Py_ssize_t L = self.setting.L
+        for l in range(L):
+            self.lengths[l] = 0.0
+        for j in range(row.n):
+            for l in range(L):
+                self.lengths[l] += row.z[j] * row.z[j] * self.cells.hb[j * L + l]
 
     cdef void shorten(self) noexcept nogil:
         """An implicit step: the slope at the far end, to first order, where a unit slope takes a lane ``lengths`` far."""
@@ -434,11 +471,19 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t L = self.setting.L
         cdef Py_ssize_t free_from = row.n - self.setting.intercept
         cdef Py_ssize_t j, l, e, i
-        cdef double h, goal, gap, rounds = self.clock.tau
+        cdef double h, goal, gap, rate, share, rounds = self.clock.tau
         cdef double unit = 1.0, square = 1.0
         cdef double* theta = self.cells.tb
+        if self.curvatures != NULL:                     # implicit steps; the penalty is charged with the whole rate
+            self.lane_slopes()
+            self.measure_steps(row)
+            self.shorten()
         for l in range(L):
-            self.es[l] = self.lane_rate(l)
+            self.pull[l] = self.slopes[l]
+            rate = self.lane_rate(l)
+            if self.curvatures != NULL and rate > 0.0:
+                self.pull[l] = self.es[l] / rate
+            self.es[l] = rate
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
             if self.scale is not None:
@@ -455,12 +500,15 @@ cdef class Coordinatewise(Structure):
                     theta[e] += row.z[j] * self.slopes[l]
                     goal = (self.setting.start * unit if j < free_from else 0.0) - h * theta[e]
                 else:
-                    goal = self.cells.xb[e] - h * (row.z[j] * self.slopes[l])
+                    goal = self.cells.xb[e] - h * (row.z[j] * self.pull[l])
                 if j < free_from:                       # penalty and domain are about raw weights
                     goal = within(goal / unit, -LARGEST_WEIGHT, LARGEST_WEIGHT)
                     if self.penalised:
                         h = within(h / (square * self.loss_units[l]), 0.0, LARGEST_STEP)
                         gap = h * rounds * self.setting.l1
+                        if self.subgradient is not None and gap > 0.0:
+                            share = fmin(1.0, (self.setting.gamma + 1.0) * rounds / self.clock.tau)
+                            self.subgradient[i, l] += share * (within(goal / gap, -1.0, 1.0) - self.subgradient[i, l])
                         goal = goal - gap if goal > gap else (goal + gap if goal < -gap else 0.0)
                         goal /= 1.0 + h * rounds * self.setting.l2
                     if goal < self.domain.lower:
@@ -473,14 +521,13 @@ cdef class Coordinatewise(Structure):
     cdef void move(self, Row* row) noexcept nogil:
         """Move there, the average's accumulator and the domain's gauge along."""
         cdef Py_ssize_t L = self.setting.L
-        cdef Py_ssize_t coefs = row.n - self.setting.intercept
         cdef Py_ssize_t e, l
         cdef double* x = self.cells.xb
         cdef double* u = self.cells.ub
         cdef const double* goal = self.cells.nb
         if self.projects_whole:
             for l in range(L):
-                self.gauge[l] += self.domain.gauge(goal + l, coefs, L) - self.domain.gauge(x + l, coefs, L)
+                self.track_gauge(row, l)
         if u != NULL:
             for e in range(row.n * L):
                 u[e] += self.clock.C * (goal[e] - x[e])
@@ -488,10 +535,29 @@ cdef class Coordinatewise(Structure):
             x[e] = goal[e]
         self.cells.scatter_all(row)
 
+    cdef void track_gauge(self, Row* row, Py_ssize_t lane) noexcept nogil:
+        """The domain's gauge of a lane's raw weights, from those that move."""
+        cdef Py_ssize_t i, j
+        cdef Py_ssize_t coefs = row.n - self.setting.intercept
+        cdef double before = 1.0, unit = 1.0
+        cdef double* goal = &self.raw[0]
+        cdef double* x = &self.raw[row.n]
+        for j in range(coefs):
+            if self.scale is not None:
+                i = row.index[j] if row.index != NULL else j
+                unit = self.scale.proposed[j] if self.scale.proposed[j] > 0.0 else 1.0
+                before = fmin(self.scale.unit(i), unit)          # where a unit shrinks, x is in the new one already
+            goal[j] = within(self.cells.nb[j * self.setting.L + lane] / unit, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
+            x[j] = within(self.cells.xb[j * self.setting.L + lane] / before, -LARGEST_TO_PROJECT, LARGEST_TO_PROJECT)
+        before, unit = self.domain.gauge(x, coefs, 1), self.domain.gauge(goal, coefs, 1)
+        self.gauge[lane] += unit - before
+        if before > CANCELLED * self.gauge[lane]:        # too few digits are left: ``settle`` adds up anew
+            self.gauge[lane] = INFINITY
+
     cdef void confine(self, Row* row) noexcept nogil:
         """Project the lanes whose point has left the domain; walk those whose every coordinate moves."""
         cdef Py_ssize_t l
-        cdef bint all_move = self.moves_all or self.setting.scaled or (self.memory is not None and self.setting.dual)
+        cdef bint all_move = self.moves_all or (self.setting.dual and (self.setting.scaled or self.memory is not None))
         cdef bint caught_up = self.memory is None
         for l in range(self.setting.L):
             if all_move or self.astray[l] != 0.0 or self.domain.gauge_exceeds(self.gauge[l]):

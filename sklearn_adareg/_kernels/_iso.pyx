@@ -210,13 +210,13 @@ cdef class IsotropicDual(Isotropic):
         self.step, self.A = arrays["step"], arrays["A"]
         self.fade, self.fade_together = arrays.get("fade"), True
 
-    def last_iterate(self):
-        return -self.arrays["step"][:, None] * self.field("theta")
+    def last_iterate(self, at=None):
+        return -self.arrays["step"][:, None] * self.field("theta", at)
 
-    def average(self):
+    def average(self, at=None):
         if self.arrays["clock"][1] == 0.0:
-            return np.zeros((self.setting.L, self.setting.D))
-        weighed = self.arrays["A"][:, None] * self.field("theta") - self.field("u")
+            return np.zeros((self.setting.L, self.setting.D if at is None else len(at)))
+        weighed = self.arrays["A"][:, None] * self.field("theta", at) - self.field("u", at)
         if self.memory is not None:
             weighed *= self.arrays["fade"][0]
         return -weighed / self.arrays["clock"][1]

@@ -28,6 +28,8 @@ cdef class Members:
     cdef void raise_whole(self, Py_ssize_t lane, Py_ssize_t i, double growth, bint jumps) noexcept nogil
     cdef void take_out(self, Py_ssize_t i, bint entered) noexcept nogil
     cdef void pull(self, Py_ssize_t lane, Py_ssize_t i, double growth, double C) noexcept nogil
+    cdef double threshold(self, Py_ssize_t lane, Py_ssize_t i, double most, double C) noexcept nogil
+    cdef void move_along(self, Py_ssize_t lane, double step, double C) noexcept nogil
     cdef double along(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef double find_direction(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n) noexcept nogil
     cdef double move(self, Py_ssize_t lane, double factor, const int* index, const double* z, Py_ssize_t n,

@@ -8,7 +8,7 @@ A lane with λ < 1 forgets: after each round G ← λG + (1 − λ)G_0, G_0 the 
 every direction, or directions that no row touches would be steps of any length. G⁻¹ is kept by rank-one corrections, so the prior
 comes back along one of the n coordinates at a time, n(1 − λ) times as much, in turn; several in a round where n(1 − λ) > 1.
 """
-from libc.math cimport fabs, sqrt
+from libc.math cimport fabs, isfinite, sqrt
 from libc.string cimport memset
 
 from ._loops cimport axpy, dot
@@ -164,27 +164,56 @@ cdef class Members:
         return 1.0 / (1.0 + g[i] * v[i])
 
     cdef void pull(self, Py_ssize_t lane, Py_ssize_t i, double growth, double C) noexcept nogil:
-        """A pseudo-row along e_i of this weight and of target 0, as a step of the round with the averaging weight C."""
+        """A pseudo-row along e_i of this weight and of target 0, which steps as the rows do, in a round of averaging weight C."""
         cdef Py_ssize_t D = self.D
         cdef double* x = self.x + lane * D
         cdef double* G
-        cdef double weight, step
+        cdef double weight, step, eta = self.setting.eta[lane]
         if lane < self.whole:
             growth *= self.inflation[lane]
             weight = self.along(lane, i, growth)
-            step = weight * sqrt(growth) * x[i]
-            if self.u != NULL:
-                axpy(-C * step, self.inverse.next_v(lane), self.u + lane * D, D)
-            axpy(-step, self.inverse.next_v(lane), x, D)
+            step = eta * sqrt(growth) * x[i] * weight / (weight + (1.0 + eta) * (1.0 - weight))
+            self.move_along(lane, step, C)
             if weight != 1.0:
                 self.inverse.commit(lane, weight)
             return
         G = &self.diagonal[lane - self.whole, i]
-        step = x[i] * growth / (G[0] + growth)
+        step = eta * x[i] * growth / (G[0] + (1.0 + eta) * growth)
         G[0] += growth
         x[i] -= step
         if self.u != NULL:
             self.u[lane * D + i] -= C * step
+
+    cdef double threshold(self, Py_ssize_t lane, Py_ssize_t i, double most, double C) noexcept nogil:
+        """The prox of most·|x_i| in the norm of P⁻¹, which moves x along P e_i until x_i is 0, and at the most by ``most``; by how
+        much. Not finite where P_ii is 0 or has lost its digits: then x stays."""
+        cdef double* x = self.x + lane * self.D
+        cdef double root = sqrt(self.inflation[lane]) if lane < self.whole else 1.0
+        cdef double taken, inverse
+        if lane < self.whole:
+            self.along(lane, i, self.inflation[lane])
+            inverse = root * self.inverse.next_v(lane)[i]
+        else:
+            inverse = 1.0 / self.diagonal[lane - self.whole, i]
+        taken = x[i] / inverse
+        taken = most if taken > most else (-most if taken < -most else taken)
+        if not isfinite(taken):
+            return taken
+        if lane < self.whole:
+            self.move_along(lane, taken * root, C)
+        else:
+            x[i] -= taken * inverse
+            if self.u != NULL:
+                self.u[lane * self.D + i] -= C * taken * inverse
+        if fabs(taken) < most:
+            x[i] = 0.0
+        return taken
+
+    cdef void move_along(self, Py_ssize_t lane, double step, double C) noexcept nogil:
+        """x −= step v of the pseudo-row just proposed, and the average with it."""
+        if self.u != NULL:
+            axpy(-C * step, self.inverse.next_v(lane), self.u + lane * self.D, self.D)
+        axpy(-step, self.inverse.next_v(lane), self.x + lane * self.D, self.D)
 
     cdef double find_direction(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n) noexcept nogil:
         """q = zᵀ P z; P z itself is kept for ``move`` and ``propose``."""

@@ -83,31 +83,52 @@ cdef class Method:
         if not self.combines:
             self.structure.average_margins = &self.average_margins[0] if self.watched and self.setting.averaging else NULL
 
-    def published(self):
+    def published(self, *at):
         """The fitted model, (K, D): the average, or the last iterate with its pending penalty charged."""
-        averaging = self.setting.averaging
-        return self.with_offsets(self.structure.average() if averaging else self.structure.last_iterate())
+        weights = self.structure.average(*at) if self.setting.averaging else self.structure.last_iterate(*at)
+        return self.with_offsets(self.with_zeros(weights, np.ones((self.setting.K, 1))), *at)
 
-    def with_offsets(self, weights):
-        """Weights in raw units and in the domain, with the offset in the intercept.
+    def with_zeros(self, weights, shares):
+        """Combined weights (K, D) with the zeros of an L1 penalty where they are to be restored; ``shares`` (K, R) of the lanes."""
+        return self.structure.with_zeros(weights, shares) if self.setting.zeros else weights
+
+    def with_offsets(self, weights, *at):
+        """Weights in raw units and in the domain, with the offset in the intercept, which comes last.
 
         The largest double stands for what is beyond it. An average of points of the domain in earlier units may lie outside.
         """
+        cdef Py_ssize_t i, k
         cdef Py_ssize_t d = self.setting.d
-        with np.errstate(over="ignore"):
-            weights = self.structure.in_raw_units(weights)
-            if self.setting.shifted:
-                weights[:, d] += self.arrays["offset"]
-        weights = np.clip(weights, -LARGEST, LARGEST)
+        weights = self.structure.in_raw_units(weights, *at)
+        cdef double[:, :] raw = weights
+        for k in range(raw.shape[0]):
+            if self.offsets is not None:
+                raw[k, raw.shape[1] - 1] += self.offsets.offset[k]
+            for i in range(raw.shape[1]):
+                if raw[k, i] > LARGEST:
+                    raw[k, i] = LARGEST
+                elif raw[k, i] < -LARGEST:
+                    raw[k, i] = -LARGEST
         if not self.structure.unconstrained:
             for lane in weights:
                 lane[:d] = self.structure.domain.confine(lane[:d])
         return weights
 
+    def restart(self, weights, subgradient):
+        """Go on from a model (K, D) in raw units, with a ``subgradient`` (K, D) of its L1 penalty."""
+        weights = np.array(weights)
+        if self.setting.shifted:
+            weights[:, self.setting.d] -= self.arrays["offset"]
+        x = self.structure.from_raw_units(weights)
+        self.structure.restart(np.tile(x, (self.setting.R, 1)), np.tile(subgradient, (self.setting.R, 1)))
+
     def memory(self):
         """The number of rows in use, Σ λ^(t−s) over the rounds s: t where nothing is forgotten."""
         cdef double rounds = self.clock.now[0]
         return rounds if self.setting.forgotten == 0.0 else self.clock.discounted(rounds)
+
+    cdef void begin_round(self) noexcept nogil:
+        """What is to be known before the row is looked at; called where ``combines``."""
 
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         """``shown`` from the margins of the lanes and of their averages, without offsets."""

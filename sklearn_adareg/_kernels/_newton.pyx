@@ -29,6 +29,8 @@ from ._rows cimport Row
 from ._setting cimport Setting
 from ._structures cimport NOT_FINITE, NOT_PROJECTED
 
+from ._lasso import minimised
+
 import numpy as np
 
 cdef double RIDGE_OF_INTERCEPT = 0.1
@@ -47,6 +49,7 @@ cdef class Newton(Full):
     cdef Columns columns
     cdef double[::1] zc                  # the row, centered
     cdef double[::1] filled              # the same with the centered zeros of a sparse row
+    cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
     cdef const int* index                # coordinates of its n numbers z, or NULL: all of them in order
     cdef const double* z
     cdef Py_ssize_t n
@@ -59,15 +62,18 @@ cdef class Newton(Full):
     def allocate(cls, Setting setting, bint sparse):
         arrays = {**super().allocate(setting, sparse), **Members.allocate(setting, RIDGE_OF_INTERCEPT)}
         arrays["columns"] = Columns.allocate(setting.d)
+        if setting.l1 > 0.0:
+            arrays["subgradient"] = np.zeros((setting.L, setting.D))
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
         self.columns = Columns(arrays["columns"], setting.intercept)
-        self.own_units, self.tells = True, self.unconstrained
+        self.own_units, self.tells = True, self.unconstrained and not setting.zeros
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
         self.zc, self.filled = np.empty(1), np.empty(setting.D)
+        self.subgradient = arrays.get("subgradient")
         self.longest_step = 0.0
         names = Columns.names()
         self.centered = np.count_nonzero(arrays["columns"][:, names.index("center")])
@@ -82,15 +88,103 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def accumulated(self):
+        """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
+        inflation = self.arrays["inflation"][:, None, None]
+        diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
+        return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
+
+    def begin_lanes(self, lanes):
+        columns, names = self.arrays["columns"][:self.setting.d], Columns.names()
+        ridges = columns[:, names.index("ridge")]
+        for i in np.flatnonzero(ridges):
+            for lane in lanes:
+                ridge = self.setting.epsilons[lane] * ridges[i]
+                if lane < self.setting.whole_lanes:
+                    self.arrays["G"][lane, i, i], self.arrays["P"][lane, i, i] = ridge, 1.0 / ridge
+                else:
+                    self.arrays["diagonal"][lane - self.setting.whole_lanes, i] = ridge
+
+    def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
+        """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
+        cdef Py_ssize_t k, r, lane
+        cdef Py_ssize_t K = self.setting.K
+        cdef Py_ssize_t D = self.setting.D
+        cdef double C = self.clock.now[1]
+        result = np.zeros((K, D))
+        cdef double[:, ::1] total = result
+        for k in range(K):
+            for r in range(self.setting.R):
+                lane = r * K + k
+                axpy(of_averages[k, r] + of_iterates[k, r], self.x + lane * D, &total[k, 0], D)
+                if self.u != NULL and C > 0.0 and of_averages[k, r] != 0.0:
+                    axpy(-of_averages[k, r] / C, self.u + lane * D, &total[k, 0], D)
+        return result
+
     def in_raw_units(self, weights):
         """Weights of the features themselves, the intercept as if nothing had been centered."""
+        cdef Py_ssize_t i, l
+        cdef Py_ssize_t d = self.setting.d
+        cdef double moved
+        cdef const Column* columns = self.columns.columns
+        weights = np.array(weights, order="C")
+        cdef double[:, ::1] raw = weights
+        for l in range(raw.shape[0]):
+            moved = 0.0
+            for i in range(d):
+                moved += raw[l, i] * columns[i].center
+                raw[l, i] *= columns[i].factor
+            if self.setting.intercept:
+                raw[l, d] -= moved
+        return weights
+
+    def from_raw_units(self, weights):
         d, names = self.setting.d, Columns.names()
         columns = self.arrays["columns"][:d]
+        factor = columns[:, names.index("factor")]
         weights = np.array(weights)
+        weights[:, :d] /= np.where(factor > 0.0, factor, 1.0)
         if self.setting.intercept:
-            weights[:, d] -= weights[:, :d] @ columns[:, names.index("center")]
-        weights[:, :d] *= columns[:, names.index("factor")]
+            weights[:, d] += weights[:, :d] @ columns[:, names.index("center")]
         return weights
+
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        if "subgradient" in self.arrays:
+            self.arrays["subgradient"][:] = subgradient
+
+    def with_zeros(self, weights, shares):
+        """The minimiser of the lanes' own quadratic and the L1 penalty, from the combined weights (K, D) of members with ``shares``.
+
+        ½ (x − w)ᵀ G/t (x − w) − l1 s·(x − w) + l1 ‖x‖₁ with s the subgradient, t the rounds in G: at the optimum x is w, but for its
+        zeros.
+        """
+        cdef Py_ssize_t d = self.setting.d
+        K = self.setting.K
+        G, s = self.mean_matrices(), self.arrays["subgradient"]
+        rate, unit = self.residual_rates()
+        factor = self.arrays["columns"][:d, Columns.names().index("factor")]
+        low, high = self.domain.lower, self.domain.upper
+        found = np.array(weights)
+        with np.errstate(all="ignore"):
+            lower, upper = (np.where(factor > 0.0, bound / factor, bound) if np.isfinite(bound) else np.full(d, bound)
+                            for bound in (low, high))
+        for k in range(K):
+            lanes = np.arange(self.setting.R) * K + k
+            matrix = np.tensordot(shares[k], G[lanes], 1)
+            due = self.setting.l1 * factor * (shares[k] @ (rate / unit)[lanes, 0])
+            slope = np.zeros(self.setting.D)
+            slope[:d] = due * (shares[k] @ s[lanes, :d])
+            found[k] = minimised(matrix, slope, due, lower, upper, found[k])
+        return found
+
+    def mean_matrices(self):
+        """G of each lane, (L, D, D), over the number of rounds in it."""
+        G = self.accumulated()
+        t, kept = self.arrays["clock"][0], np.asarray(self.setting.kept)
+        with np.errstate(all="ignore"):
+            rounds = np.where(kept < 1.0, (1.0 - kept**t) / (1.0 - kept), t)
+        return G / np.maximum(rounds, 1.0)[:, None, None]
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 
@@ -106,7 +200,8 @@ cdef class Newton(Full):
         shortened = self.measure(row)
         if shortened > 1.0:
             self.shorten(shortened)
-        self.renew_ridges(row)
+        if not self.familiar:
+            self.renew_ridges(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
@@ -151,6 +246,8 @@ cdef class Newton(Full):
         cdef double slope, curvature, w, q, factor, square, total = 0.0
         for l in range(self.setting.L):
             self.members.weights[l] = 0.0
+            if self.rests[l]:
+                continue
             if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
                 memset(&self.move[l, 0], 0, D * sizeof(double))
                 continue
@@ -170,6 +267,8 @@ cdef class Newton(Full):
         cdef Py_ssize_t D = self.setting.D
         if not self.unconstrained:
             for l in range(self.setting.L):
+                if self.rests[l]:
+                    continue
                 for i in range(D):
                     self.goal[l, i] = self.x[l * D + i] - self.move[l, i]
                 if self.project(l) != 0:
@@ -177,6 +276,8 @@ cdef class Newton(Full):
                 for i in range(D):
                     self.move[l, i] = self.x[l * D + i] - self.goal[l, i]
         for l in range(self.setting.L):
+            if self.rests[l]:
+                continue
             if self.u != NULL and self.setting.kept[l] == 1.0:
                 axpy(-self.clock.C, &self.move[l, 0], self.u + l * D, D)
             axpy(-1.0, &self.move[l, 0], self.x + l * D, D)
@@ -188,15 +289,25 @@ cdef class Newton(Full):
         return 0
 
     cdef void penalise(self, Py_ssize_t lane) noexcept nogil:
-        """The L2 penalty, of one coordinate a round and as many times as there are, as a pseudo-row along e_i of target 0."""
+        """The penalty, of one coordinate a round and as many times as there are: L2 a pseudo-row, L1 a prox along it."""
         cdef Py_ssize_t i = self.order[<Py_ssize_t> self.clock.t % self.entered]
-        cdef const Column* column = &self.columns.columns[i]
-        cdef double growth
+        cdef double factor = self.columns.columns[i].factor
         # in the units of the lane's curvatures, for a weight in the feature's own unit
-        growth = self.setting.l2 * self.entered * (column.factor * column.factor) * self.rho[lane] / self.loss_units[lane]
-        # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
-        growth = fmin(growth, STRONGEST * self.setting.epsilons[lane] * column.ridge)
-        self.members.pull(lane, i, growth, self.clock.C)
+        cdef double unit = self.entered * self.rho[lane] / self.loss_units[lane]
+        cdef double growth, most, taken
+        if self.setting.l2 > 0.0:
+            # more would only cancel digits of P: a weight that is multiplied by this little each time is as good as 0
+            growth = fmin(self.setting.l2 * (factor * factor) * unit,
+                          STRONGEST * self.setting.epsilons[lane] * self.columns.columns[i].ridge)
+            self.members.pull(lane, i, growth, self.clock.C)
+        if self.setting.l1 > 0.0:
+            most = self.setting.eta[lane] * self.setting.l1 * factor * unit
+            taken = self.members.threshold(lane, i, most, self.clock.C)
+            if isfinite(taken):
+                # averaged as x is, it is a subgradient of |x_i| for the model to be published with
+                unit = fmax((self.setting.gamma + 1.0) / self.clock.t, 1.0 - self.setting.kept[lane])
+                unit = fmin(1.0, unit * self.entered)
+                self.subgradient[lane, i] += unit * (taken / most - self.subgradient[lane, i])
 
     cdef void forget_in(self, Py_ssize_t lane) noexcept nogil:
         """G ← λG + (1 − λ)G_0, the prior in turns where the lane keeps a matrix."""
@@ -252,7 +363,7 @@ cdef class Newton(Full):
             if fabs(z) > FARTHEST:
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
-            if self.setting.intercept:
+            if self.setting.intercept and not self.familiar:
                 self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
             column.last = self.clock.t
             zc[j] = z - column.center
@@ -260,8 +371,9 @@ cdef class Newton(Full):
             for i in range(self.setting.d):           # centered features that are zero in this row
                 column = &self.columns.columns[i]
                 if column.center != 0.0 and column.last < self.clock.t:
-                    column = self.columns.change(i)
-                    self.move_center(i, column, self.columns.mean_shift(column, passed))
+                    if not self.familiar:
+                        column = self.columns.change(i)
+                        self.move_center(i, column, self.columns.mean_shift(column, passed))
                     if row.index == NULL:
                         zc[i] = -column.center
                     self.away = self.away or column.center != 0.0
@@ -291,6 +403,8 @@ cdef class Newton(Full):
             column = &self.columns.columns[i]
             if column.last == self.clock.t:
                 shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
+        if self.familiar:
+            return shortened
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             column = &self.columns.columns[i]

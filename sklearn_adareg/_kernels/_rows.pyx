@@ -193,29 +193,29 @@ cdef class DenseRows(Rows):
 cdef class SparseRows(Rows):
 
     def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint as_dense=False, frame=None):
-        indptr = X.indptr
-        if indptr.dtype != X.indices.dtype:
-            indptr = indptr.astype(X.indices.dtype)
-        self.owners = (X.data, X.indices, indptr)
+        data, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))
+        if indptr.dtype != indices.dtype:
+            indptr = indptr.astype(indices.dtype)
+        self.owners = (data, indices, indptr)
         self.n_rows, self.d = X.shape
         self.D = self.d + fit_intercept
         self.learn_in(frame)
         self.as_dense = as_dense or self.framed
-        self.wide = X.indices.dtype == np.int64
+        self.wide = indices.dtype == np.int64
         if self.wide:
-            longest = survey[int64_t](indptr, min(len(X.indices), len(X.data)))
+            longest = survey[int64_t](indptr, min(len(indices), len(data)))
         else:
-            longest = survey[int32_t](indptr, min(len(X.indices), len(X.data)))
+            longest = survey[int32_t](indptr, min(len(indices), len(data)))
         self.widest = self.D if self.as_dense else longest + fit_intercept
         self.drop_zeros = drop_zeros
-        self.single = X.data.dtype == np.float32
+        self.single = data.dtype == np.float32
         self.values = padded(2, self.widest)
         self.numbers = np.empty((2, longest + 1), dtype=np.intc)
-        self.data = address_1d[float](X.data) if self.single else address_1d[double](X.data)
+        self.data = address_1d[float](data) if self.single else address_1d[double](data)
         if self.wide:
-            self.indices, self.indptr = address_1d[int64_t](X.indices), address_1d[int64_t](indptr)
+            self.indices, self.indptr = address_1d[int64_t](indices), address_1d[int64_t](indptr)
         else:
-            self.indices, self.indptr = address_1d[int32_t](X.indices), address_1d[int32_t](indptr)
+            self.indices, self.indptr = address_1d[int32_t](indices), address_1d[int32_t](indptr)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         self.turn = not self.turn

@@ -10,6 +10,7 @@ cdef class Setting:
     cdef readonly bint relative, shifted      # residuals in units of their own; margins measured from an offset
     cdef readonly int degree                  # of the loss in the unit of the residual
     cdef readonly bint counted                # a log link, curvatures in units of their mean
+    cdef readonly bint zeros                  # of an L1 penalty are restored where the average is published
     cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
     cdef readonly double epsilon, l2, l1, gamma, start, refresh
     cdef readonly double forgetting           # λ = 2^(−1/h) per round; 1: nothing is forgotten

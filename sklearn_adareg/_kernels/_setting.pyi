@@ -18,6 +18,7 @@ class Setting:
     shifted: bool
     degree: int
     counted: bool
+    zeros: bool
     weights_as_rows: bool
     epsilon: float
     l2: float

@@ -28,6 +28,7 @@ cdef class Setting:
         self.whole_lanes = self.L - recipe.diagonal_members * lanes
         self.epsilon, self.refresh, self.start = self.epsilons[0], recipe.refresh, recipe.start
         self.blocks = None if recipe.blocks is None else np.asarray(recipe.blocks, dtype=np.intp)
+        self.zeros = recipe.zeros
         self.rank = recipe.rank or 0
         self.l2, self.l1 = recipe.alpha * (1.0 - recipe.l1_ratio), recipe.alpha * recipe.l1_ratio
 

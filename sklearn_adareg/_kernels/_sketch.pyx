@@ -65,6 +65,15 @@ cdef class Sketch(Full):
     def accumulated(self):
         return self.sketch.accumulated(self.setting.epsilon)
 
+    def spectrum(self):
+        """Of the Gram matrix of the rows, and a = ε + escaped in all other directions."""
+        own = np.zeros((self.setting.L, self.setting.D))
+        for lane, filled in enumerate(self.arrays["filled"].astype(int)):
+            rows = self.arrays["B"][lane, :filled]
+            few = min(filled, self.setting.D)
+            own[lane, :few] = np.maximum(np.linalg.eigvalsh(rows @ rows.T)[filled - few:], 0.0)
+        return own + (self.setting.epsilon + self.arrays["escaped"])[:, None]
+
     # ---- the way to ψ, of the rows that ``sketch`` speaks of, with that of the round under way ---------------
 
     cdef double base(self, Py_ssize_t lane) noexcept nogil:

@@ -38,6 +38,25 @@ def same_objects(dict values, tuple names, tuple objects):
     return True
 
 
+def sparse_margins(const double[::1] data, const Py_ssize_t[::1] pointers, const double[:, :] weights, bint intercept):
+    """The margins of CSR rows, (n_rows, lanes), from weights at each of their numbers, and behind those an intercept; None where
+    one of them is not finite."""
+    cdef Py_ssize_t i, j, k
+    cdef Py_ssize_t lanes = weights.shape[0]
+    cdef bint finite = True
+    cdef double total
+    result = np.empty((pointers.shape[0] - 1, lanes))
+    cdef double[:, ::1] out = result
+    for i in range(pointers.shape[0] - 1):
+        for k in range(lanes):
+            total = 0.0
+            for j in range(pointers[i], pointers[i + 1]):
+                total += data[j] * weights[k, j]
+            out[i, k] = total + weights[k, weights.shape[1] - 1] if intercept else total
+            finite = finite and isfinite(out[i, k])
+    return result if finite else None
+
+
 def margins(const double[:, ::1] X, const double[:, ::1] coef, const double[::1] intercept):
     """X·coef' + intercept, (n_rows, lanes); None where one of them is not finite."""
     cdef Py_ssize_t i, k

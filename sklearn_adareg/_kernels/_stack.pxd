@@ -1,3 +1,4 @@
+from ._combined_penalty cimport CombinedPenalty
 from ._methods cimport Method
 from ._objective cimport Objective
 
@@ -5,6 +6,7 @@ from ._objective cimport Objective
 cdef class Stack(Method):
     cdef readonly Py_ssize_t width            # margins that are combined
     cdef Objective combined                   # the loss at the combined margins
+    cdef CombinedPenalty penalty              # None: there is none
     cdef double[:, ::1] v
     cdef double[:, :, ::1] S
     cdef double[:, ::1] new_v

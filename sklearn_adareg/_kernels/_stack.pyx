@@ -6,9 +6,10 @@ row was learnt from, so they are honest features. The prediction is M = v·f; af
 
     S ← S·(t/(t+1))² + h f fᵀ,    v ← v − (S + λI)⁻¹ ℓ'(M) f,    h = max(ℓ''(M), ℓ'(M)²),
 
-with v_1 = the average of the slowest; with a half-life λ is one more factor on S. A combination of linear models is a linear
-model: the published weights are the same combination. Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning
-to the last iterates. O(R²) a row beside the lanes, whose loops it shares: the numbers of the step sizes lie side by side.
+with v_1 = the average of the slowest; with a half-life λ is one more factor on S, and a penalty on the combined weights joins both
+lines (``_combined_penalty``). A combination of linear models is a linear model: the published weights are the same combination.
+Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes, whose
+loops it shares: the numbers of the step sizes lie side by side.
 
 A value beyond GROWTH times the largest that its feature has had counts as that: one monstrous value moves the unit of its feature
 by this factor and not more, and where the unit itself has changed a few dozen rows follow it.
@@ -16,6 +17,7 @@ by this factor and not more, and where the unit itself has changed a few dozen r
 from libc.math cimport fmax
 from libc.string cimport memcpy
 
+from ._combined_penalty cimport CombinedPenalty
 from ._loops cimport fade_in, small_solve
 from ._losses cimport Loss
 from ._methods cimport Method
@@ -27,6 +29,7 @@ import numpy as np
 
 cdef double PRIOR = 20.0
 cdef double GROWTH = 1.2
+cdef double TINY = 1e-300
 
 
 cdef class Stack(Method):
@@ -40,6 +43,7 @@ cdef class Stack(Method):
         arrays["stack_v"], arrays["stack_S"] = np.zeros((stacks, width)), np.zeros((stacks, width, width))
         arrays["stack_v"][:, 0] = 1.0
         arrays.update(cls.allocate_units(setting, setting.K, "stack_"))
+        arrays.update(CombinedPenalty.allocate(setting, stacks, width))
         return arrays
 
     def __init__(self, Structure structure):
@@ -54,6 +58,7 @@ cdef class Stack(Method):
         self.combined = self.objective_of(K, "stack_")
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
+        self.penalty = CombinedPenalty(structure, arrays) if structure.penalised else None
         self.in_units = True                 # v has to be committed too
         self.scale.growth = GROWTH
         if self.setting.averaging:
@@ -63,14 +68,21 @@ cdef class Stack(Method):
         super().bind_loss(loss)
         self.combined.loss = loss
 
-    def published(self):
+    def published(self, *at):
         """The same combination of weights: (R·K, D) averages and last iterates to (K, D)."""
-        parts = [self.structure.last_iterate()]
-        if self.setting.averaging:
-            parts.insert(0, self.structure.average())
-        candidates = np.concatenate([part.reshape(self.setting.R, self.setting.K, -1) for part in parts])
-        v = np.broadcast_to(np.asarray(self.v), (self.setting.K, self.width))
-        return self.with_offsets(np.einsum("kw,wkd->kd", v, candidates))
+        K, R = self.setting.K, self.setting.R
+        v = np.broadcast_to(np.asarray(self.v), (K, self.width))
+        of_averages = v[:, :R] if self.setting.averaging else np.zeros((K, R))
+        combined = self.structure.mixture(of_averages, v[:, self.width - R:], *at)
+        if self.setting.zeros:
+            parts = np.abs(v).reshape(K, -1, R).sum(axis=1)
+            combined = self.with_zeros(combined, parts / np.maximum(parts.sum(axis=1, keepdims=True), TINY))
+        return self.with_offsets(combined, *at)
+
+    def restart(self, weights, subgradient):
+        super().restart(weights, subgradient)
+        self.arrays["stack_v"][:] = 0.0      # all candidates are this model: one of them is as good as any
+        self.arrays["stack_v"][:, 0] = 1.0
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts, and each lane learns from the loss at its own."""
@@ -145,6 +157,9 @@ cdef class Stack(Method):
                 self.gradient[a] = self.M_slopes[which] * self.f[which, a]
         for a in range(width):
             self.gradient[a] *= weight
+        if self.penalty is not None:
+            self.penalty.add(which, &self.v[which, 0], self.combined.loss_units[which] * self.combined.step_units[which],
+                             &self.gradient[0], &self.new_S[which, 0, 0])
         small_solve(&self.new_S[which, 0, 0], PRIOR, &self.gradient[0], width)
         for a in range(width):
             self.new_v[which, a] = self.v[which, a] - self.gradient[a]
@@ -156,8 +171,12 @@ cdef class Stack(Method):
             memcpy(&self.new_S[which, 0, 0], &self.S[which, 0, 0], width * width * sizeof(double))
 
     cdef void commit(self, Row* row) noexcept nogil:
+        if self.penalty is not None:
+            self.penalty.count(row)
         Method.commit(self, row)
         self.combined.commit()
         if self.first_sight:
             memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
             memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
+            if self.penalty is not None:
+                self.penalty.commit(self.v)

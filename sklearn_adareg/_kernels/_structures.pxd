@@ -30,6 +30,7 @@ cdef class Structure:
     cdef double* average_margins     # per lane: where ``predict`` leaves the margins of the averages, or NULL
     cdef double* iterate_margins     # per lane: those of the iterates that would be published, before units change; or NULL
     cdef readonly bint tells         # what ``predict`` gives are the margins of the weights that would be published
+    cdef readonly bint by_columns    # some coordinates can be published without the others
     cdef bint watched                # somebody asks for those of the units from before the row
     cdef bint changed                # they differ, and are in the next two
     cdef double[::1] old_margins, old_averages
@@ -37,6 +38,8 @@ cdef class Structure:
     cdef double round_weight         # ω of the round under way
     cdef double longest_step         # that a gradient of norm 1 can cause
     cdef double[::1] weighted_slopes
+    cdef bint familiar               # the row has been seen before: it tells nothing new about the features
+    cdef unsigned char[::1] rests    # per lane: neither learns nor forgets in this round
 
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil

@@ -35,6 +35,7 @@ cdef class Structure:
         self.clock = potential.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays, setting.forgetting) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
+        self.rests = np.zeros(setting.L, dtype=np.uint8)
         self.curvatures = self.average_margins = self.iterate_margins = NULL
         self.old_margins, self.old_averages = np.zeros(setting.L), np.zeros(setting.L)
         cdef double epsilon = setting.epsilon
@@ -48,13 +49,66 @@ cdef class Structure:
         if self.scale is not None:
             self.scale.make_room(widest)
 
-    def in_raw_units(self, weights):
-        """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves."""
-        return FeatureScale.in_raw_units(self.arrays, weights) if self.setting.scaled else weights
+    def in_raw_units(self, weights, *at):
+        """Weights (L, D) of the coordinates that the structure works in as weights of the features themselves.
+
+        ``at``, here and in what else is published: the coordinates that are asked for, where a structure goes ``by_columns``;
+        without it all of them."""
+        return FeatureScale.in_raw_units(self.arrays, weights, *at) if self.setting.scaled else weights
+
+    def begin_lanes(self, lanes):
+        """Lanes that were added to a running state, as allocated, begin in the units that the features have now."""
+
+    def mixture(self, of_averages, of_iterates, *at):
+        """Σ_r (of_averages[k, r] average + of_iterates[k, r] iterate) of the lanes r·K + k, (K, D)."""
+        K, R = self.setting.K, self.setting.R
+        iterates = self.last_iterate(*at).reshape(R, K, -1)
+        averages = self.average(*at).reshape(R, K, -1) if self.setting.averaging else iterates
+        total = np.zeros(iterates.shape[1:])     # by sums that do not depend on how many columns there are
+        for r in range(R):
+            total += of_averages[:, r, None] * averages[r]
+            total += of_iterates[:, r, None] * iterates[r]
+        return total
+
+    def from_raw_units(self, weights):
+        """The inverse of ``in_raw_units``."""
+        return FeatureScale.from_raw_units(self.arrays, weights) if self.setting.scaled else weights
+
+    def restart(self, x, subgradient):
+        """Go on from other points (L, D), as if all iterates had been there; ``subgradient`` (L, D) of the L1 penalty there."""
+        self.field("x")[:] = x
+        if self.setting.averaging:
+            self.field("u")[:] = 0.0
+
+    def residual_rates(self):
+        """What steps are multiplied with between rounds, in the units of residuals, and the unit of the gradients, each (L, 1)."""
+        rate, unit = np.ones((self.setting.L, 1)), np.ones((self.setting.L, 1))
+        if "residuals" in self.arrays and self.arrays["weight"][0] > 0.0:
+            rho = np.sqrt(self.arrays["residuals"][:, None] / self.arrays["weight"][0])
+            rate = np.where(rho > 0.0, rho, 1.0)
+            unit = rate if self.setting.degree != 1 else unit
+        if self.setting.counted and self.arrays["weight"][0] > 0.0:
+            mean = self.arrays["curvatures"][:, None] / self.arrays["weight"][0]
+            rate = np.where(rho > 0.0, rate / np.where(mean > 0.0, mean, 1.0), 1.0)
+        return rate, unit
+
+    def with_zeros(self, weights, shares):
+        """Weights (K, D) that an average made dense with the zeros that an L1 penalty asks for.
+
+        ``shares``, (K, R), say how much each of the lanes that were combined counts.
+        """
+        raise NotImplementedError
 
     def accumulated(self):
         """P_S G of each lane as it is kept: (L, D, D) matrices, (L, D) diagonals, or (L,) multiples of the identity."""
         raise NotImplementedError
+
+    def spectrum(self):
+        """The D eigenvalues of P_S G of each lane, (L, D)."""
+        G = self.accumulated()
+        if G.ndim == 3:
+            return np.linalg.eigvalsh(G)
+        return np.broadcast_to(G if G.ndim == 2 else G[:, None], (self.setting.L, self.setting.D))
 
     def preconditioner(self):
         """H = η ψ(P_S G) of each lane, in the same form."""

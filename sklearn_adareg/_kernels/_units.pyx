@@ -37,10 +37,17 @@ cdef class FeatureScale:
         self.make_room(1)
 
     @staticmethod
-    def in_raw_units(dict arrays, weights):
-        """Weights (L, D) of scaled features as weights of the features themselves."""
+    def in_raw_units(dict arrays, weights, at=None):
+        """Weights (L, D) of scaled features as weights of the features themselves; of the coordinates ``at``, if given."""
+        scale = arrays["scale"] if at is None else arrays["scale"][at]
+        with np.errstate(over="ignore"):
+            return weights / np.where(scale > 0.0, scale, 1.0)
+
+    @staticmethod
+    def from_raw_units(dict arrays, weights):
+        """The inverse."""
         scale = arrays["scale"]
-        return weights / np.where(scale > 0.0, scale, 1.0)
+        return weights * np.where(scale > 0.0, scale, 1.0)
 
     cdef void make_room(self, Py_ssize_t widest):
         """For rows that touch up to ``widest`` coordinates."""

@@ -9,7 +9,7 @@ import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("plot_*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("plot_*.py"))
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?![\w.])")
 
 

@@ -15,7 +15,7 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
-    "_methods",
+    "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",
@@ -25,7 +25,7 @@ LAYERS = (
     "_structures",
     "_basis _partition _fading _directions",
     "_members",
-    "_objective _inverse _columns _cells _regression",
+    "_objective _inverse _columns _cells _regression _lasso _column_descent",
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained",

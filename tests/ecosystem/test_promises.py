@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "doc" / "promises.rst"
+PAGE = Path(__file__).parents[2] / "doc" / "guide" / "promises.rst"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="needs the documentation's sources")
@@ -13,4 +13,4 @@ def test_the_tests_that_the_promises_name_are_there():
     named = re.findall(r"``(tests/[\w/]+\.py)::(\w+)``", PAGE.read_text(encoding="utf-8"))
     assert len(named) > 15
     for file, name in named:
-        assert f"def {name}(" in (PAGE.parents[1] / file).read_text(encoding="utf-8"), (file, name)
+        assert f"def {name}(" in (PAGE.parents[2] / file).read_text(encoding="utf-8"), (file, name)

@@ -108,12 +108,20 @@ def test_diabetes_in_other_units_gives_the_same_predictions():
 
 @pytest.mark.parametrize(
     "params",
-    [{"alpha": 1e-9}, {"domain": "box", "radius": 1e6}, {"domain": "l2", "radius": 1e6}],
+    [
+        {"alpha": 1e-11},
+        {"alpha": 1e-11, "l1_ratio": 0.5},
+        {"alpha": 1e-11, "l1_ratio": 1.0},
+        {"domain": "box", "radius": 1e6},
+        {"domain": "l2", "radius": 1e6},
+        {"domain": "l1", "radius": 1e6},
+    ],
     ids=str,
 )
-def test_a_penalty_or_a_domain_that_does_nothing_changes_nothing(params):
+@pytest.mark.parametrize("structure", ["full", "diag", "iso"])
+def test_a_penalty_or_a_domain_that_does_nothing_changes_nothing(params, structure):
     X, y = load_breast_cancer(return_X_y=True)
-    free = AdaRegClassifier(max_iter=1, random_state=0).fit(X, y)
-    bound = AdaRegClassifier(max_iter=1, random_state=0, **params).fit(X, y)
-    assert bound.method_ == free.method_
+    free = AdaRegClassifier(structure=structure, max_iter=1, random_state=0).fit(X, y)
+    bound = AdaRegClassifier(structure=structure, max_iter=1, random_state=0, **params).fit(X, y)
+    assert bound.method_ == free.method_ != "algorithm1"
     np.testing.assert_allclose(bound.predict_proba(X), free.predict_proba(X), atol=1e-3)

@@ -174,7 +174,9 @@ def test_auto_says_what_it_took():
         assert np.all(np.asarray(model.eta_) > 0)
         assert np.all(np.asarray(model.epsilon_) > 0)
     lasso = AdaRegClassifier(max_iter=1, alpha=0.1, l1_ratio=1.0).fit(X, Y)
-    assert lasso.structure_ == "diag"
+    assert lasso.structure_ == "full"
+    lasso = AdaRegClassifier(max_iter=1, alpha=0.1, l1_ratio=1.0, eta=1.0).fit(X, Y)
+    assert lasso.structure_ == "diag"  # Algorithm 1 has no L1 prox in a full matrix
     custom = AdaRegClassifier(FourthRoot(), "full", max_iter=1).fit(X, Y)
     assert custom.potential_ == FourthRoot()
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from reference_auto import stacked
+from reference_stack import stacked
 from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _auto, _early, _frame

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from reference_auto import stacked
+from reference_stack import stacked
 from test_kernel_equals_reference import (
     LOSSES,
     POTENTIALS,

@@ -5,9 +5,12 @@ from functools import partial
 
 import numpy as np
 import pytest
-from reference_auto import scaled_adareg, stacked
+import reference_committee
+import reference_newton
+from reference_auto import scaled_adareg
 from reference_newton import newton
 from reference_sketch import SketchNewtonLane
+from reference_stack import stacked
 from scipy import sparse
 from streams import STRUCTURES
 
@@ -212,6 +215,48 @@ def test_the_stack_of_two_step_sizes(loss, variant):
             assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
+STACKED = [
+    {"alpha": 0.02, "average": 2.0},
+    {"alpha": 0.5, "average": False, "fit_intercept": False},
+    {"alpha": 0.05, "l1_ratio": 1.0, "average": 1.0},
+    {"alpha": 0.05, "l1_ratio": 0.5, "average": True, "domain": "box", "radius": RADIUS},
+    {"domain": "box", "radius": RADIUS, "average": 2.0},
+    {"domain": "l2", "radius": RADIUS, "average": False},
+    {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
+    {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+]
+some_losses = pytest.mark.parametrize(
+    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
+)
+
+
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
+        params = {"potential": potential, "structure": structure, **variant}
+        expected = stacked(Z, y, sample_weight=weight, **reference, **params)
+        assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, weight)
+
+
+@some_losses
+def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    zeros = 0
+    for structure, w in itertools.product(DIAGONALS, (None, weight)):
+        for alpha in (0.02, 1.0):
+            params = {"alpha": alpha, "l1_ratio": 0.9, "structure": structure}
+            expected = stacked(Z, y, sample_weight=w, zeros=True, **reference, **params)
+            assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+            zeros += expected[0].size - np.count_nonzero(expected[0])
+    assert zeros > 0
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @every_loss
 def test_newton_steps_on_a_sketch(loss, variant):
@@ -245,6 +290,17 @@ def test_the_pair_of_potentials(loss, variant, monkeypatch):
         assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
 
 
+@pytest.mark.parametrize("variant", STACKED, ids=str)
+@some_losses
+def test_the_pair_of_potentials_with_a_penalty_or_a_domain(loss, variant, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
+    y = target(loss, score)
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    expected = stacked(Z, y, sample_weight=weight, potential="auto", **reference, **variant)
+    assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, weight)
+
+
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 @every_loss
 def test_newton_steps(loss, variant):
@@ -274,6 +330,39 @@ def test_members_that_forget(loss, fit_intercept):
         assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
 
 
+@pytest.mark.parametrize(
+    ("loss", "alpha"), [("log_loss", 0), ("log_loss", 1e-3), ("softmax", 0), ("squared_error", 0)]
+)
+def test_members_that_rest(loss, alpha):
+    """Stationary rows let the recent side rest; reversed ones wake it before its turn."""
+    rng = np.random.default_rng(3)
+    Z, reversed_from = rng.normal([0.0, 2.0], size=(1420, 2)), 1350  # 1350 % 256 ≥ 64: asleep
+    score = (Z - [0.0, 2.0]) @ [3.0, -1.0] + rng.normal(size=len(Z))
+    score[reversed_from:] *= -1
+    y = target(loss, score)
+    committees = []
+
+    class Watched(reference_committee.Committee):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.nights = []
+            committees.append(self)
+
+        def judge(self, *args):
+            self.nights.append(self.asleep())
+            super().judge(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_newton, "Committee", Watched)
+        reference = {"as_published": True, "average": 20.0, **committee(loss, forgets=True)}
+        expected = newton(Z, y, alpha=alpha, **reference)
+    assert_equals(*expected, lambda: estimator(loss, alpha=alpha, average="auto"), Z, y, None)
+    nights = np.array(committees[0].nights)
+    assert not nights[:1000].any()
+    assert nights[1100:1270].mean() > 0.7
+    assert not nights[reversed_from + 30 :].any()  # rounds of its sleep, were it not surprised
+
+
 @every_loss
 def test_newton_steps_with_a_given_epsilon(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
@@ -290,19 +379,35 @@ CONSTRAINED = [
     {"domain": "l2", "radius": RADIUS, "average": False},
     {"domain": "l1", "radius": RADIUS, "average": 1.0, "fit_intercept": False},
     {"domain": "nonnegative", "alpha": 0.02, "average": 3.0},
+    {"alpha": 0.02, "l1_ratio": 1.0, "average": 2.0},
+    {"alpha": 0.02, "l1_ratio": 0.4, "average": False},
 ]
 
 
 @pytest.mark.parametrize("variant", CONSTRAINED, ids=str)
-@pytest.mark.parametrize(
-    "loss", ["log_loss", "squared_error", "huber", "absolute_error", "poisson", "softmax"]
-)
+@some_losses
 def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
     y = target(loss, score)
     for w in (None, weight):
         expected = newton(Z, y, sample_weight=w, **committee(loss), **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
+
+
+@some_losses
+def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
+    y = target(loss, score)
+    for w in (None, weight):
+        for alpha, half_life in itertools.product((0.02, 1.0), ("auto", None)):
+            params = {"alpha": alpha, "l1_ratio": 0.9}
+            reference = committee(loss, forgets=half_life == "auto")
+            expected = newton(
+                Z, y, sample_weight=w, average=20.0, zeros=True, **reference, **params
+            )
+            make = partial(estimator, loss, half_life=half_life, **params)
+            assert_equals(*expected, make, Z, y, w)
+        assert np.count_nonzero(expected[0]) < expected[0].size
 
 
 def test_hundreds_of_rounds_stay_on_the_references():

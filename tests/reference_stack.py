@@ -1,0 +1,298 @@
+"""The stack of two step sizes, in slow NumPy: eta="auto" where the structure is a diagonal."""
+
+from functools import partial
+
+import numpy as np
+from reference import POTENTIALS, preconditioner, project, prox
+from reference_auto import (
+    DEGREES,
+    STEEP,
+    Residuals,
+    Scale,
+    carried,
+    mean_of,
+    softmax_of,
+    with_intercept,
+)
+from reference_memory import Memory, discounted, forgetting
+from scipy.optimize import brentq
+
+
+class StackLane:
+    """One step size of one weight vector: mirror descent with a diagonal H."""
+
+    def __init__(self, D, d, psi, structure, epsilon, residuals, bounds, penalty):
+        self.psi, self.structure, self.epsilon, self.residuals = psi, structure, epsilon, residuals
+        self.d, (self.domain, self.radius), (self.alpha, self.l1_ratio) = d, bounds, penalty
+        self.lam, self.memory = residuals.lam, Memory(D, epsilon, residuals.lam)
+        self.x = np.zeros(D)
+        if self.domain == "simplex":
+            self.x[:d] = self.radius / d
+        self.last_touched, self.subgradient = np.zeros(D, dtype=int), np.zeros(D)
+        self.predicting = []
+        self.implicit = False
+
+    def average(self, gamma):
+        return (
+            mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
+        )
+
+    def change_units(self, growth):
+        self.memory.G = carried(self.memory.G, growth, self.epsilon)
+
+    def at(self, t, units, recency):
+        """The round under way, the features' units, and what part a round has in a mean of late ones."""
+        self.t, self.units, self.recency = t, units, recency
+
+    def step(self, z, slope, curvature, omega, factor, newtonian, implicit):
+        """An implicit step where slopes are unbounded; stacked ONS takes ω g gᵀ, not ω² g gᵀ.
+
+        ``implicit``: a function (margin, length) that gives the slope where the step leads.
+        Penalty and domain are in raw units; a penalty is charged to the coordinates that are touched.
+        """
+        t, units, memory = self.t, self.units, self.recency
+        entering = np.sqrt(omega) * slope if newtonian else omega * slope
+        self.memory.take(entering * z, z != 0)
+        self.H = factor * preconditioner(self.memory.G, self.psi, self.structure, self.epsilon)
+        shorter = 1.0
+        length = omega * (z @ self.H @ z)
+        if implicit is not None and slope != 0:
+            shorter = implicit(z @ self.x, length) / slope
+        elif self.implicit or self.residuals.loss in STEEP:
+            shorter = 1 / (1 + curvature * length)
+        u = self.x - self.residuals.rho * shorter * omega * slope * (self.H @ z)
+        if self.alpha:
+            self.remember(u, t, z, units, memory)
+            u = np.where(z != 0, self.charged(u, t, units), self.x)
+            self.last_touched[z != 0] = t
+        if slope or self.alpha or self.domain == "simplex":
+            self.x = self.projected(u, units)
+
+    def raw_steps(self, units):
+        return self.residuals.rho / self.residuals.gradient_unit * np.diag(self.H) / units**2
+
+    def due(self, t):
+        return np.where(np.arange(len(self.x)) < self.d, self.alpha * (t - self.last_touched), 0.0)
+
+    def charged(self, u, t, units):
+        return units * prox(u / units, self.raw_steps(units), self.due(t), self.l1_ratio)
+
+    def remember(self, u, t, z, units, memory):
+        """The share of the L1 penalty that a coordinate has taken, as a subgradient of ‖x‖₁."""
+        most = self.raw_steps(units) * self.due(t) * self.l1_ratio
+        for i in np.flatnonzero((z != 0) & (most > 0)):
+            weight = min(1.0, memory * (t - self.last_touched[i]))
+            taken = np.clip(u[i] / units[i] / most[i], -1, 1)
+            self.subgradient[i] += weight * (taken - self.subgradient[i])
+
+    def projected(self, u, units):
+        H = self.H / np.outer(units, units)
+        return units * project(u / units, H, self.domain, self.radius, self.d)
+
+    def last_iterate(self, t, units):
+        if not self.alpha:
+            return self.x
+        return np.where(
+            self.due(t) > 0, self.projected(self.charged(self.x, t, units), units), self.x
+        )
+
+
+def confined(c, domain, radius):
+    """A combination of points of the domain, brought back into it: scaled, or clipped."""
+    if domain == "box":
+        return np.clip(c, -radius, radius)
+    if domain in ("nonnegative", "simplex"):
+        c = np.maximum(c, 0)
+    if domain == "simplex":
+        return radius * c / c.sum()
+    size = {"l2": np.linalg.norm(c), "l1": np.abs(c).sum()}.get(domain, 0.0)
+    return c * radius / size if radius is not None and size > radius else c
+
+
+class Combination:
+    """v of M = v·f, learnt by Newton steps with forgetting."""
+
+    def __init__(self, width, lam):
+        self.v, self.S, self.lam = np.eye(width)[0], np.zeros((width, width)), lam
+
+        self.Q = np.zeros((width, width))  # of the penalty, ½ v'Qv, as last computed
+        self.numbers = 0  # read since then
+
+    def learn(self, t, hessian, gradient, unit):
+        self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian + self.Q / unit
+        gradient = gradient + self.Q @ self.v / unit
+        self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
+
+    def read(self, z, seen, candidates, l1, l2):
+        """Renew Q when four numbers have been read per feature seen, or one in eight features.
+
+        ``candidates``: raw coefficients, (weight vectors, candidates, d).
+        """
+        self.numbers += np.count_nonzero(z)
+        if self.numbers >= max(4 * seen, len(z) / 8):
+            self.numbers, self.Q = 0, np.zeros_like(self.Q)
+            for w in np.concatenate(list(candidates), axis=1).T:
+                size = max(abs(self.v @ w), 0.1 * np.abs(w).max())
+                if size:
+                    self.Q += (l1 / size + l2) * np.outer(w, w)
+
+
+def far_slope(y, margin, length):
+    """ℓ'(m') of the log-loss at the m' = m − length · ℓ'(m')."""
+
+    def slope(m):
+        return -y * np.exp(-np.logaddexp(0.0, y * m))
+
+    ends = sorted((margin, margin - length * slope(margin)))
+    return slope(brentq(lambda m: m - margin + length * slope(m), *ends, xtol=1e-15, rtol=1e-15))
+
+
+def stacked(
+    Z,
+    y,
+    *,
+    loss="log_loss",
+    potential="adagrad",
+    structure="diag",
+    p=2.0,
+    epsilon=1.0,
+    half_life=None,
+    average=1.0,
+    fit_intercept=True,
+    sample_weight=None,
+    n_classes=None,
+    alpha=0.0,
+    l1_ratio=0.0,
+    domain=None,
+    radius=None,
+    zeros=False,
+    make_lanes=None,
+):
+    """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
+
+    ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
+
+    "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
+    steps wherever the loss has a curvature. Units grow by at most a fifth a row. ``zeros`` restores those of
+    the L1 penalty where the combination is published.
+    """
+    paired = potential == "auto"
+    potential = "pnorm" if paired else potential
+    d = np.shape(Z)[1]
+    Z = with_intercept(Z, fit_intercept)
+    D, K = Z.shape[1], n_classes or 1
+    gamma = 0.0 if isinstance(average, bool) else average
+    omega = np.ones(len(Z)) if sample_weight is None else sample_weight
+    rates = (1.0, 10.0) if potential == "ons" else (0.5, 5.0)
+    shifted = loss in (*DEGREES, "poisson") and fit_intercept
+    lam = forgetting(half_life)
+
+    def lane(eta):
+        psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
+        residuals = Residuals(loss, shifted, lam)
+        return StackLane(
+            D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio)
+        )
+
+    def candidates_of(vector):
+        lasts = [lane.x for lane in vector]
+        return [
+            *([lane.average(average) for lane in vector] if average is not False else []),
+            *lasts,
+        ]
+
+    def residuals():
+        return Residuals(loss, shifted, lam)
+
+    members = make_lanes or (lambda D, residuals: [lane(eta) for eta in rates])
+    lanes = [members(D, residuals) for _ in range(K)]
+    own = Residuals(loss, shifted, lam)  # of the combined margin
+    stack = Combination(4 if average is not False else 2, lam)
+    scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
+    for row in np.flatnonzero(omega > 0):
+        t, w = t + 1, omega[row]
+        z, growth, fresh = scale.take(Z[row])
+        spread = lam * spread + z @ z
+        tau = discounted(np.ones(t), lam).sum()
+        factor = np.sqrt(tau / spread)
+        for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
+            one.meet(y[row])
+        for lane in (lane for vector in lanes for lane in vector):
+            lane.x = np.minimum(growth, 1) * lane.x
+            lane.predicting = [np.minimum(growth, 1) * x for x in lane.predicting]
+        lasts = np.array([[lane.x @ z for lane in vector] for vector in lanes])
+        f = lasts
+        if average is not False:
+            averages = [[lane.average(average) @ z for lane in vector] for vector in lanes]
+            f = np.hstack([averages, lasts])
+        M = f @ stack.v
+        if n_classes:
+            label = int(y[row])
+            hit = np.eye(K)[label]
+            probabilities = softmax_of(M)
+            value = -np.log(probabilities[label])
+            b = (probabilities - hit) @ f
+            centred = f - probabilities @ f
+            excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
+            hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
+            stack.learn(t, w * hessian, w * b, 1.0)
+            slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
+            curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
+        else:
+            value, g, h = own.suffer(M[0], y[row], w)
+            h = max(h, g**2) / own.rho**2
+            unit = own.rho * own.gradient_unit
+            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0], unit)
+            answers = [
+                lane.residuals.suffer(m, y[row], w)
+                for lane, m in zip(lanes[0], lasts[0], strict=True)
+            ]
+            slopes = np.array([[slope for _, slope, _ in answers]])
+            curvatures = np.array([[curvature for _, _, curvature in answers]])
+        total += w * value
+        for k, vector in enumerate(lanes):
+            for r, lane in enumerate(vector):
+                if (
+                    domain == "simplex"
+                ):  # a weight that was there before its feature keeps its raw value
+                    lane.x = np.where(fresh, lane.x * scale.units, lane.x)
+                    lane.predicting = [np.where(fresh, x * scale.units, x) for x in lane.predicting]
+                lane.predicting.append(lane.x)
+                lane.change_units(growth)
+                lane.implicit = paired
+                exact = paired and loss == "log_loss" and not n_classes
+                implicit = partial(far_slope, y[row]) if exact else None
+                if make_lanes is None:
+                    lane.at(t, scale.units, (gamma + 1) / tau)
+                if np.any(slopes) or make_lanes is None:  # else no row enters a matrix
+                    lane.step(
+                        z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
+                    )
+        if alpha:
+            raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
+            seen = np.count_nonzero(scale.s[:d])
+            stack.read(z[:d], seen, raw, alpha * l1_ratio, alpha * (1 - l1_ratio))
+    weights = []
+    for vector in lanes:
+        candidates = [lane.last_iterate(t, scale.units) if alpha else lane.x for lane in vector]
+        if average is not False:
+            candidates = [lane.average(average) for lane in vector] + candidates
+        own_weights = stack.v @ np.array(candidates) / scale.units
+        if zeros:
+            share = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
+            share = share / share.sum()
+            s = share @ [lane.subgradient for lane in vector]
+            h = share @ [
+                lane.residuals.rho
+                / lane.residuals.gradient_unit
+                * tau
+                / (np.diag(lane.memory.G) if structure == "diag" else np.trace(lane.memory.G) / D)
+                for lane in vector
+            ]
+            small = np.abs(own_weights) <= h / scale.units**2 * alpha * l1_ratio * (1 - np.abs(s))
+            own_weights[:d][small[:d]] = 0.0
+        own_weights[:d] = confined(own_weights[:d], domain, radius)
+        weights.append(own_weights)
+    weights = np.array(weights)
+    weights[:, d:] += own.offset
+    return weights, total / omega.sum()

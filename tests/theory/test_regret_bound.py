@@ -1,0 +1,411 @@
+"""regret_bound() is the closed form that fits the model, it is above the regret, and says what is missing where there is none."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+import reference_newton
+from reference import LOSSES
+from reference_committee import Committee, exponential_weights
+from scipy import sparse
+from streams import STRUCTURES, FourthRoot, blocks_of, core, estimator, learn, rows, target
+
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
+from sklearn_adareg._auto import STEADY, STEADY_JOINT
+
+X, SCORE = rows(0, n=60, d=4)
+Y = target("log_loss", SCORE)
+R = 0.8
+RAW = {"fit_intercept": False, "scaling": None}
+THEORY = {"eta": "theory", "epsilon": "theory"}
+POTENTIALS = ("adagrad", "pnorm", "ons")
+ONE_HOT = np.eye(4)[np.arange(60) % 4] * np.linspace(0.5, 1.0, 60)[:, None]
+
+
+def bounded(potential, structure, domain="l2", **params):
+    return estimator(potential, structure, domain=domain, radius=R, **{**RAW, **params})
+
+
+def diameter(structure, domain="l2", d=4):
+    """Of the domain, in the norm of the structure."""
+    many = {"diag": 1, "block": 2}.get(structure, d)
+    return {"l2": 2 * R, "box": 2 * R * np.sqrt(many)}[domain]
+
+
+def worst_linear_regret(run, domain="l2"):
+    """Σ g·(x_t − x*) for the x* of the domain for which it is largest."""
+    theta = run.g.sum(axis=0)
+    support = {"l2": np.linalg.norm(theta), "box": np.abs(theta).sum()}[domain]
+    return regret.linear_regret(run.x, run.g, np.zeros(4)) + R * support
+
+
+# --- the value --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("domain", ["l2", "box"])
+@pytest.mark.parametrize("structure", ["full", "block", "diag", "iso"])
+@pytest.mark.parametrize("potential", ["adagrad", "pnorm"])
+def test_the_value_is_the_closed_form_with_the_factor_of_the_refresh(potential, structure, domain):
+    model = bounded(potential, structure, domain, refresh=0.5, p=3.0)
+    run = regret.record(model, X, Y)
+    bound = model.fit(X, Y).regret_bound()
+    G = run.epsilon * np.eye(4) + run.g.T @ run.g
+    kappa = 1.5 ** (0.5 if potential == "adagrad" else 0.25)
+    known = {
+        "structure": structure,
+        **blocks_of(structure),
+        "refresh_factor": kappa if structure in ("full", "block") else 1.0,
+    }
+    p = {} if potential == "adagrad" else {"p": 3.0}
+    form = {"adagrad": regret.adagrad_bound, "pnorm": regret.pnorm_bound}[potential]
+    b = diameter(structure, domain)
+    assert bound.value == pytest.approx(form(G, b, eta=0.5, **p, **known), rel=1e-10)
+    assert bound.value == sum(bound.terms.values())
+    assert (bound.missing, bound.rounds, bound.diameter) == ([], 60, pytest.approx(b))
+    best = bound.hindsight
+    at_best = form(G, b, eta=best["eta"], **p, **known)
+    assert best["value"] == pytest.approx(at_best, rel=1e-9)
+    assert at_best <= form(G, b, eta=1.1 * best["eta"], **p, **known)
+    assert best["value_at_p"] <= best["value"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("domain", ["l2", "box"])
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", [*POTENTIALS, "own"])
+def test_no_linear_regret_is_above_the_value(potential, structure, domain):
+    """All nine and more, for losses of which nothing is known but that they are convex."""
+    potential = FourthRootWithValue(0.3) if potential == "own" else potential
+    model = bounded(potential, structure, domain, refresh=0.5)
+    run = regret.record(model, X, Y)
+    assert worst_linear_regret(run, domain) <= model.fit(X, Y).regret_bound().value
+
+
+class FourthRootWithValue(FourthRoot):
+    def value(self, steps):
+        return self.eta**4 / 3 * np.sum(steps**-3.0)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_a_users_potential_has_the_bound_of_the_same_potential_in_the_registry(structure):
+    own = bounded(FourthRootWithValue(0.3), structure).fit(X, Y).regret_bound()
+    same = bounded("pnorm", structure, p=3.0, eta=0.3).fit(X, Y).regret_bound()
+    # the closed form of the p-norm leaves out −Φ(H_0)/2
+    start = 0.3 / 3 * 4 * 0.05**0.75 / 2
+    assert own.value == pytest.approx(same.value - start, rel=1e-8)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 9])
+@pytest.mark.parametrize("potential", ["adagrad", "pnorm"])
+def test_a_sketch_has_its_own_spectrum_which_is_below_what_its_rank_allows(potential, rank):
+    model = bounded(potential, "sketch", rank=rank)
+    run = regret.record(model, X, Y)
+    G = 0.05 * np.eye(4) + run.g.T @ run.g
+    form = {"adagrad": regret.adagrad_bound, "pnorm": regret.pnorm_bound}[potential]
+    value = model.fit(X, Y).regret_bound().value
+    whole = form(G, 2 * R, eta=0.5)
+    if rank == 9:
+        assert value == pytest.approx(whole, rel=1e-10)
+    else:
+        assert whole < value <= form(G, 2 * R, eta=0.5, structure="sketch", rank=rank) * (1 + 1e-9)
+
+
+def test_the_eigenvalues_of_a_wide_sketch_are_found_without_the_matrix():
+    Z = sparse.random_array((40, 100_000), density=1e-4, rng=np.random.default_rng(0), format="csr")
+    model = estimator("adagrad", "sketch", rank=3).fit(Z, Y[:40])
+    assert 0 < model.regret_bound(diameter=1.0).value < np.inf
+
+
+def test_the_weight_vectors_of_a_softmax_add_up():
+    y = np.digitize(SCORE, [-0.5, 0.7])
+    model = bounded("adagrad", "full", average=False)
+    linear, theta, traces = 0.0, np.zeros((3, 4)), [0.05 * np.eye(4) for _ in range(3)]
+    x = np.zeros((3, 4))
+    for z, label in zip(X, y, strict=True):
+        p = np.exp(x @ z - np.max(x @ z))
+        g = np.outer(p / p.sum() - np.eye(3)[label], z)
+        linear, theta = linear + np.sum(g * x), theta + g
+        traces = [G + np.outer(own, own) for G, own in zip(traces, g, strict=True)]
+        model.partial_fit(z[None], [label], classes=[0, 1, 2])
+        x = model.coef_
+    bound = model.regret_bound().value
+    assert bound == pytest.approx(sum(regret.adagrad_bound(G, 2 * R, eta=0.5) for G in traces))
+    assert linear + R * np.linalg.norm(theta, axis=1).sum() <= bound
+
+
+def test_a_kronecker_product_has_its_bound_where_the_distance_is_known():
+    y = np.digitize(SCORE, [-0.5, 0.7])
+    model = estimator("adagrad", "kronecker", refresh=0.5)
+    run = regret.record(model, X, y)
+    assert "takes none" in model.fit(X, y).regret_bound().missing[0]
+    far = np.sqrt(np.max(np.sum(run.x**2, axis=(1, 2))))
+    form = regret.kronecker_bound(run.L, run.R, far, eta=0.5, refresh_factor=1.5**0.5)
+    bound = model.regret_bound(diameter=far)
+    assert bound.value == pytest.approx(form, rel=1e-10)
+    assert regret.linear_regret(run.x, run.g, np.zeros_like(run.x[0])) <= bound.value
+    [missing] = estimator("ons", "kronecker").fit(X, y).regret_bound(diameter=far).missing
+    assert "No bound is proved" in missing
+
+
+# --- ONS --------------------------------------------------------------------------------------------------------------
+
+
+def best_loss(loss, Z, y):
+    """The least total loss of many points of the ball."""
+    cloud = np.random.default_rng(0).normal(size=(4000, 4))
+    cloud *= (
+        R * np.linspace(0, 1, 4000)[:, None] ** 0.25 / np.linalg.norm(cloud, axis=1, keepdims=True)
+    )
+    ell = np.vectorize(lambda m, t: LOSSES[loss](m, t, {})[0])
+    return ell(Z @ cloud[::20].T, y[:, None]).sum(axis=0).min()
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+@pytest.mark.parametrize(
+    ("structure", "Z"), [("full", X / 4), ("sketch", X / 4), ("diag", ONE_HOT), ("block", ONE_HOT)]
+)
+def test_ons_with_eta_of_theory_has_the_logarithmic_form(structure, Z, loss):
+    y = target(loss, SCORE)
+    model = bounded("ons", structure, loss=loss, **THEORY)
+    run = regret.record(model, Z, y)
+    bound = model.fit(Z, y).regret_bound()
+    assert bound.missing == []
+    assert "log" in bound.form
+    assert run.losses.sum() - best_loss(loss, Z, y) <= bound.value
+    G = run.epsilon * np.eye(4) + run.g.T @ run.g
+    known = {"structure": structure, **blocks_of(structure)}
+    form = regret.ons_bound(G, 2 * R, epsilon=run.epsilon, eta=run.eta, **known)
+    if structure == "sketch":
+        assert bound.value <= form
+    else:
+        assert bound.value == pytest.approx(form, rel=1e-9)
+
+
+@pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("structure", ["diag", "block"])
+def test_diagonal_ons_has_a_theory_on_rows_with_one_feature_and_keeps_to_them(structure, change):
+    model = learn(bounded("ons", structure, **THEORY), change(ONE_HOT), Y)
+    full = learn(bounded("ons", "full", **THEORY), ONE_HOT, Y)
+    assert (model.eta_, model.epsilon_) == (full.eta_, full.epsilon_)
+    np.testing.assert_allclose(model.coef_, full.coef_)
+    two = 0.3 * ONE_HOT
+    two[7, [0, 3]] = 0.1
+    with pytest.raises(
+        ValueError, match=r"number of nonzero features or blocks in a row of 1 .* reach 2"
+    ):
+        model.partial_fit(change(two), Y)
+
+
+def test_isotropic_ons_has_a_theory_in_one_dimension():
+    one = bounded("ons", "iso", **THEORY).fit(X[:, :1], Y)
+    same = bounded("ons", "full", **THEORY).fit(X[:, :1], Y)
+    assert (one.eta_, one.epsilon_) == (same.eta_, same.epsilon_)
+    assert one.regret_bound().value == pytest.approx(same.regret_bound().value)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({}, "1/eta-exp-concave on all rows.*eta='theory'"),
+        ({"structure": "iso"}, "not strongly convex"),
+        ({"epsilon": "theory", "eta": 1e-3}, "must be 1e.03-exp-concave, and they are known"),
+    ],
+)
+def test_without_the_curvature_ons_has_the_bound_for_convex_losses(params, words):
+    model = bounded("ons", "full").set_params(**params).fit(X, Y)
+    bound = model.regret_bound()
+    [sentence] = bound.missing
+    assert re.search(words, sentence), sentence
+    assert "for convex losses" in sentence
+    assert bound.value > 0
+
+
+def test_a_softmax_has_no_theory_of_ons():
+    with pytest.raises(
+        ValueError, match="exp-concave in the weight vectors of all classes jointly"
+    ):
+        bounded("ons", "full", **THEORY).fit(X, np.digitize(SCORE, [-0.5, 0.7]))
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_the_step_size_of_the_p_norm_is_the_best_in_the_worst_case(structure):
+    model = bounded("pnorm", structure, p=3.0, loss="hinge", **THEORY).fit(X, Y)
+    trace = 60 * np.max(np.sum(X**2, axis=1))  # of slopes ±1
+    mean = 1e-10 + trace / 4 + (trace / 3 if structure == "sketch" else 0.0)
+    known = {"p": 3.0, "structure": "iso" if structure == "iso" else "full"}
+    b = diameter(structure)
+    forms = [
+        regret.pnorm_bound(np.full(4, mean), b, eta=eta * model.eta_, **known)
+        for eta in (0.9, 1, 1.1)
+    ]
+    assert forms[1] == pytest.approx(regret.pnorm_bound(np.full(4, mean), b, **known))
+    assert forms[1] < min(forms[0], forms[2])
+    for spread in np.random.default_rng(0).dirichlet(np.ones(4), size=20):
+        assert regret.pnorm_bound(4 * mean * spread, b, eta=model.eta_, **known) <= forms[1] * (
+            1 + 1e-9
+        )
+    same = bounded("adagrad", structure, loss="hinge", **THEORY).fit(X, Y)
+    assert bounded("pnorm", structure, p=1.0, loss="hinge", **THEORY).fit(
+        X, Y
+    ).eta_ == pytest.approx(same.eta_)
+
+
+def test_a_loss_parameter_that_changes_would_void_the_theory():
+    model = bounded("ons", "full", loss="huber", huber_delta=50.0, **THEORY).partial_fit(
+        X / 4, SCORE
+    )
+    with pytest.raises(ValueError, match=r"computed for huber_delta=50.0, and it is 40.0 now"):
+        model.set_params(huber_delta=40.0).partial_fit(X / 4, SCORE)
+    assert model.set_params(huber_delta=50.0).partial_fit(X / 4, SCORE).t_ == 120
+
+
+# --- the core ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("potential", POTENTIALS)
+def test_the_core_has_the_bound_of_the_estimator(potential, structure):
+    model = bounded(potential, structure)
+    run = regret.record(model, X, Y)
+    learner = core(
+        4, potential, structure, eta=0.5, epsilon=0.05, refresh=0.0, domain="l2", radius=R
+    )
+    for g in run.g:
+        learner.step(g)
+    assert learner.regret_bound().value == pytest.approx(model.fit(X, Y).regret_bound().value)
+
+
+def test_the_core_takes_the_word_of_its_caller_for_curvature():
+    learner = core(4, "ons", "diag", eta=2.0, epsilon=1.0, domain="box", radius=R)
+    for g in ONE_HOT:
+        learner.step(g)
+    convex, curved = learner.regret_bound(), learner.regret_bound(exp_concave=True)
+    assert "pass exp_concave=True" in convex.missing[0]
+    form = regret.ons_bound(learner.G, 4 * R, epsilon=1.0, eta=2.0, structure="diag")
+    assert curved.value == pytest.approx(form)
+    assert curved.value < convex.value
+    # a diameter that is given is in the ∞-norm, of which the Euclidean one is at most √D
+    assert learner.regret_bound(exp_concave=True, diameter=2 * R).value == pytest.approx(form)
+
+
+# --- what is missing --------------------------------------------------------------------------------------------------
+
+
+class Cooling(FourthRoot):
+    def psi(self, eigenvalues, t):
+        return self.eta * t**-0.1 / np.sqrt(eigenvalues)
+
+
+MISSING = [
+    ({"domain": None, "radius": None}, "domain=None is unbounded; pass a bounded domain"),
+    ({"domain": "nonnegative"}, "domain='nonnegative' is unbounded"),
+    ({"fit_intercept": True}, "fit_intercept=True leaves the intercept free"),
+    ({"scaling": "online"}, "scaling='online'.*pass scaling=None"),
+    ({"half_life": 50.0}, "half_life=50.0 forgets"),
+    ({"domain": "box", "alpha": 0.1}, "alpha=0.1 adds a penalty"),
+    ({"update": "dual_averaging"}, "regret.dual_averaging_bound"),
+    ({"potential": Cooling(0.3), "eta": "auto"}, "varies with time"),
+    ({"potential": FourthRoot(0.3), "eta": "auto"}, "has no value"),
+    ({"scaling": "online", "eta": "auto", "domain": None, "radius": None}, "method 'stack'"),
+]
+
+
+@pytest.mark.parametrize(("params", "words"), MISSING)
+def test_what_stands_in_the_way_is_said_in_a_sentence(params, words):
+    model = bounded("adagrad", "diag").set_params(**params).fit(X, Y)
+    bound = model.regret_bound()
+    assert (bound.value, bound.terms) == (None, {})
+    assert re.search(words, bound.missing[0]), bound.missing
+    assert all(sentence.endswith(".") for sentence in bound.missing)
+
+
+def test_a_diameter_may_be_given():
+    model = estimator("adagrad", "full").fit(X, Y)
+    run = regret.record(model, X, Y)
+    far = np.max(np.linalg.norm(run.x, axis=1))
+    bound = model.regret_bound(diameter=far)
+    assert regret.linear_regret(run.x, run.g, np.zeros(5)) <= bound.value
+    for wrong in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="is no distance; pass a positive number"):
+            model.regret_bound(diameter=wrong)
+
+
+def test_chunks_pickles_and_sparse_rows_change_nothing():
+    for structure in STRUCTURES:
+        whole = learn(bounded("adagrad", structure), X, Y)
+        parts = learn(bounded("adagrad", structure), X[:25], Y[:25])
+        parts = pickle.loads(pickle.dumps(parts)).partial_fit(sparse.csr_array(X[25:]), Y[25:])
+        assert parts.regret_bound().value == pytest.approx(whole.regret_bound().value, rel=1e-12)
+
+
+# --- the committee ----------------------------------------------------------------------------------------------------
+
+
+class WithGaps(Committee):
+    """A committee that adds up its mixing gaps one by one."""
+
+    mixed = gaps = 0.0
+    made = ()
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        WithGaps.made = self
+
+    def judge(self, averages, iterates, y, omega, own, t):
+        fade, before = (t / (t + 1)) ** 2, np.array(self.steady_losses)
+        steady, _ = self.of_sides()
+        combined = omega * min(10.0, self.loss_at(steady @ averages[self.steady], y, own))
+        super().judge(averages, iterates, y, omega, own, t)
+        losses = self.steady_losses - fade * before
+        mixture = fade * np.log(np.sum(exponential_weights(before) * np.exp(-losses / fade)))
+        self.mixed = fade * self.mixed + combined
+        self.gaps = fade * self.gaps + combined + mixture
+
+
+def labels(classes):
+    return Y if classes == 2 else np.digitize(SCORE, [-0.5, 0.7])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_terms_of_a_committee_are_those_of_the_reference(classes, monkeypatch):
+    monkeypatch.setattr(reference_newton, "Committee", WithGaps)
+    y, joint = labels(classes), classes > 2
+    members = STEADY_JOINT if joint else STEADY
+    task = {"n_classes": 3} if joint else {"loss": "log_loss"}
+    reference_newton.newton(X, y, members=members, average=20.0, **task)
+    reference = WithGaps.made
+    terms = (
+        AdaRegClassifier(half_life=None)
+        .partial_fit(X, y, classes=np.unique(y))
+        .regret_bound()
+        .terms
+    )
+    assert terms["combined"] == pytest.approx(reference.mixed)
+    assert terms["best_candidate"] == pytest.approx(min(reference.steady_losses))
+    assert terms["log_candidates"] == pytest.approx(np.log(len(reference.steady_losses)))
+    # fading makes the left side smaller than the sum of the gaps, by little
+    assert reference.gaps - 0.7 <= terms["mixing_gaps"] <= reference.gaps
+
+
+@pytest.mark.parametrize("forgets", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_committee_obeys_the_inequality_of_mixing_gaps(classes, forgets):
+    y = labels(classes)
+    model = AdaRegClassifier(half_life="auto" if forgets else None)
+    bound = model.partial_fit(X, y, classes=np.unique(y)).regret_bound()
+    left, *right = bound.terms.values()
+    assert 0 < left <= sum(right) * (1 + 1e-12)
+    assert bound.value is None
+    assert "method 'committee'" in bound.missing[0]
+    assert ("discounted at a constant rate" in bound.missing[-1]) == forgets
+    parts = AdaRegClassifier(half_life=model.half_life)
+    parts.partial_fit(X[:31], y[:31], classes=np.unique(y))
+    parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[31:], y[31:])
+    assert parts.regret_bound() == bound
+
+
+def test_independent_weight_vectors_of_a_committee_add_up():
+    both = AdaRegRegressor(half_life=None).partial_fit(X, np.c_[SCORE, SCORE**2])
+    single = [AdaRegRegressor(half_life=None).partial_fit(X, y) for y in (SCORE, SCORE**2)]
+    for name, total in both.regret_bound().terms.items():
+        assert total == pytest.approx(sum(one.regret_bound().terms[name] for one in single))
