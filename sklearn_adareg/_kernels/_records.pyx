@@ -23,6 +23,16 @@ def allocate():
     return sums, np.zeros((CAPACITY, KEPT))
 
 
+def grid(rows):
+    """The rounds of a curve over so many rows, its step, and the round of the next point: what ``mark`` comes to."""
+    step = 1
+    while rows >= MOST * step:
+        step *= 2
+    rounds = {2 ** k for k in range(int(rows).bit_length())} | set(range(step, int(rows) + 1, step))
+    last = max(rounds, default=0)
+    return np.array(sorted(rounds), dtype=np.float64), step, max(1, 2 * last if last < step else last - last % step + step)
+
+
 def mismatch(sums, points):
     """What of saved sums and points no rounds can have left, in a clause; None if all fits."""
     for array, shape in ((sums, (ALL,)), (points, (CAPACITY, KEPT))):
