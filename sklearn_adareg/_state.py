@@ -18,7 +18,7 @@ class Block:
     """The arrays of weight vectors that read each row together."""
 
     def __init__(self, recipe, first_lane, lanes):
-        self.recipe = replace(recipe, lanes=lanes)
+        self.recipe = recipe if recipe.lanes == lanes else replace(recipe, lanes=lanes)
         self.first_lane = first_lane
         self.arrays = _recipe.allocate(recipe, lanes)
 
