@@ -142,6 +142,7 @@ class Domain:
     diameter: Callable | None = None  # (radius, d) → the Euclidean diameter; None: unbounded
     sup_diameter: Callable | None = None  # the same in the ∞-norm
     dual_norm: float | None = None  # order q for which |z·x| ≤ radius ‖z‖_q
+    support: Callable | None = None  # (v, radius) → the largest v·w over the set; None: unbounded
     start: Callable = lambda radius, d: 0.0  # each coordinate of x_1, the point nearest 0
     formula: str = ""  # for the documentation
 

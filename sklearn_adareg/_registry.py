@@ -314,6 +314,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=2,
+        support=lambda v, r: r * np.linalg.norm(v),
         formula=r"\|w\|_2 \le r",
     ),
     "box": Domain(
@@ -323,6 +324,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r * np.sqrt(d),
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=1,
+        support=lambda v, r: r * np.abs(v).sum(),
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
@@ -331,6 +333,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=np.inf,
+        support=lambda v, r: r * np.abs(v).max(),
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
@@ -339,6 +342,7 @@ DOMAINS = {
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,
         dual_norm=np.inf,
+        support=lambda v, r: r * np.max(v),
         start=lambda r, d: r / d,
         formula=r"w \ge 0, \sum w_i = r",
     ),
