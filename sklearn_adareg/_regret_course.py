@@ -86,7 +86,7 @@ def course(estimator, X, y, sample_weight=None, *, points=25):
         )
     recipe = state.recipe
     sums = _Sums(state)
-    grid = np.unique(np.rint(np.geomspace(1, len(order), int(points))).astype(int))
+    grid = np.unique(np.rint(np.geomspace(len(order), 1, int(points))).astype(int))
     weights_of = weights if len(weights) else np.ones(X.shape[0])
     found, start = [], None
     for t, played in enumerate(rounds(model, state, X, targets, weights, order), 1):

@@ -140,6 +140,9 @@ def test_weights_count_as_rows_where_the_loss_does():
     y, weights = target("log_loss", SCORE), np.arange(70) % 3.0
     found = regret.course(estimator(domain="l2", **RAW), X, y, weights, points=3)
     assert found.rounds[-1] == np.count_nonzero(weights)
+    last = regret.course(estimator(domain="l2", **RAW), X, y, weights, points=1)
+    assert last.rounds == found.rounds[-1:]
+    np.testing.assert_allclose(last.regret, found.regret[-1:], rtol=1e-4)
     assert np.all(found.regret <= found.linear_regret + 1e-9)
 
 
