@@ -13,7 +13,7 @@ def exponential_weights(losses):
 
 
 class Regression:
-    """Newton steps for v in v·f; f has a row per class."""
+    """Newton steps for v in v·f."""
 
     def __init__(self, width):
         self.v, self.S = np.eye(width)[0], np.zeros((width, width))
@@ -36,11 +36,12 @@ class Committee:
 
     def __init__(self, loss, steady, members, K, l1=0.0, l2=0.0):
         self.loss, self.steady, self.K, self.l1, self.l2 = loss, steady, K, l1, l2
-        self.steady_stacked = K == 1
+        self.stacked = K == 1
         self.recent = len(steady) < members
-        self.steady_losses = np.zeros(len(steady) + self.steady_stacked)
+        self.steady_losses = np.zeros(len(steady) + self.stacked)
         self.discounted = np.zeros((len(DISCOUNTS), members))
-        self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + 1), np.zeros(2)
+        self.recent_losses, self.sides = np.zeros(len(DISCOUNTS) + self.stacked), np.zeros(2)
+        self.surprise, self.rounds = 0.0, 0
         self.of_steady, self.of_all = Regression(len(steady)), Regression(members)
         self.total = self.weight = 0.0
         # penalties of each list of candidates, and the quadratics of the two regressions
@@ -63,10 +64,10 @@ class Committee:
 
         ways = [mixed(exponential_weights(losses), iterates) for losses in self.discounted]
         self.due["steady"] = np.array(
-            [*self.penalty(a), *[mixed(self.of_steady.v, a)] * self.steady_stacked]
+            [*self.penalty(a), *[mixed(self.of_steady.v, a)] * self.stacked]
         )
         self.due["all"] = self.penalty(iterates)
-        self.due["ways"] = np.array([*ways, mixed(self.of_all.v, iterates)])
+        self.due["ways"] = np.array([*ways, *[mixed(self.of_all.v, iterates)] * self.stacked])
         self.due["sides"] = np.array([mixed(steady, a), mixed(recent, iterates)])
         self.Q = [
             regression.touch(w.reshape(len(w), -1), self.l1, self.l2)
@@ -77,18 +78,30 @@ class Committee:
         """Weights of the steady averages in their side, and of all iterates in theirs."""
         p = exponential_weights(self.steady_losses)
         n = len(self.steady)
-        steady = p[:n] + (p[n] * self.of_steady.v if self.steady_stacked else 0.0)
+        steady = p[:n] + (p[n] * self.of_steady.v if self.stacked else 0.0)
         q = exponential_weights(self.recent_losses)
-        recent = (
-            sum(q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS)))
-            + q[-1] * self.of_all.v
-        )
-        return steady, recent
+        recent = sum(q[j] * exponential_weights(self.discounted[j]) for j in range(len(DISCOUNTS)))
+        return steady, recent + (q[-1] * self.of_all.v if self.stacked else 0.0)
+
+    def asleep(self):
+        """The recent side rests: the steady one is a nat ahead, and not surprised."""
+        if not self.recent or not len(self.steady) or self.rounds < 1000 or self.rounds % 256 < 64:
+            return False
+        lead = self.sides[1] + 2.0 - self.sides[0]
+        return lead > 1.0 and 0.1 * self.surprise < 2 * 0.002 * self.sides[0] + 0.3
+
+    def resting(self, members):
+        """The members that do not learn from the next row."""
+        if self.rounds < 1000 or (self.recent and not self.asleep()):
+            return []
+        counts = self.of_sides()[0]
+        working = [r for a, r in enumerate(self.steady) if abs(counts[a]) >= (0.45 if a else 0.01)]
+        return [r for r in range(members) if r not in working]
 
     def combine(self, averages, iterates):
         steady, recent = self.of_sides()
         first = np.tensordot(steady, averages[self.steady], 1)
-        if not self.recent:
+        if not self.recent or self.asleep():
             return first
         p = exponential_weights(self.sides + np.array([0.0, 2.0]))
         return p[0] * first + p[1] * np.tensordot(recent, iterates, 1)
@@ -125,9 +138,10 @@ class Committee:
         if in_units:
             value = self.loss_at(self.combine(averages, iterates), y, own)
             if self.total > 0:
-                value = min(value, 100 * self.total / (self.weight - omega))
+                value = min(value, 400 * self.total / (self.weight - omega))
             self.total += omega * value
-            unit, cap = 2 * self.total / self.weight, 50.0
+            unit, cap = 2 * self.total / self.weight, 200.0
+        asleep, self.rounds = self.asleep(), self.rounds + 1
         if not unit > 0:
             return
 
@@ -137,50 +151,48 @@ class Committee:
 
         fade = (t / (t + 1)) ** 2
         candidates = list(f_steady)
-        if self.steady_stacked:
+        if self.stacked:
             candidates.append(self.of_steady.v @ f_steady)
         first, second = steady @ f_steady, recent @ iterates
         ways = [exponential_weights(losses) @ iterates for losses in self.discounted]
-        ways.append(self.of_all.v @ iterates)
+        if self.stacked:
+            ways.append(self.of_all.v @ iterates)
         self.steady_losses = fade * self.steady_losses + counted(candidates, "steady")
-        if self.steady_stacked:
+        if self.stacked:
             self.learn(self.of_steady, f_steady, y, omega, own, fade, 0.0)
         if not self.recent:
+            return
+        of_sides = counted([first, second], "sides")
+        self.surprise = 0.9 * self.surprise + of_sides[0]
+        if asleep:
             return
         losses = counted(iterates, "all")
         self.discounted = np.array(DISCOUNTS)[:, None] * self.discounted + losses
         self.recent_losses = 0.998 * self.recent_losses + counted(ways, "ways")
-        self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
-        self.sides = 0.998 * self.sides + counted([first, second], "sides")
+        if self.stacked:
+            self.learn(self.of_all, iterates, y, omega, own, 0.999, 0.01)
+        self.sides = 0.998 * self.sides + of_sides
 
     def learn(self, regression, f, y, omega, own, fade, returned):
-        """f is (members, K)."""
+        """f is (members, 1)."""
         margins = regression.v @ f
         in_units = bool(own.degree) or self.loss == "poisson"
         if not in_units and np.abs(f).max() > 20:
             omega = omega * (20 / np.abs(f).max()) ** 2
-        if self.K > 1:
-            p, hit = softmax_of(margins), int(y)
-            slopes = p - np.eye(self.K)[hit]
-            away = f - (f @ p)[:, None]
-            gradient = f @ slopes
-            hessian = (away * p) @ away.T
-            hessian += max(0.0, -2 * slopes[hit] - 1) * np.outer(gradient, gradient)
+        curvature_of = CURVATURES.get(self.loss, lambda m, y: 0.0)
+        if own.degree:
+            r = (margins[0] + own.offset - y) / own.rho
+            slope = LOSSES[self.loss](r, 0.0, PARAMETERS)[1] / own.rho
+            curvature = curvature_of(r, 0.0) / own.rho**2
         else:
-            curvature_of = CURVATURES.get(self.loss, lambda m, y: 0.0)
-            if own.degree:
-                r = (margins[0] + own.offset - y) / own.rho
-                slope = LOSSES[self.loss](r, 0.0, PARAMETERS)[1] / own.rho
-                curvature = curvature_of(r, 0.0) / own.rho**2
-            else:
-                unit, m = 1.0, margins[0]
-                if in_units:
-                    m = own.offset + np.clip(m, -15, 15) if own.shifted else m
-                    unit = own.rho * own.gradient_unit
-                slope = LOSSES[self.loss](m, y, PARAMETERS)[1] / unit
-                curvature = curvature_of(m, y) / unit
-            gradient = slope * f[:, 0]
-            hessian = max(curvature, slope**2) * np.outer(f[:, 0], f[:, 0])
+            unit, m = 1.0, margins[0]
+            if in_units:
+                m = own.offset + np.clip(m, -15, 15) if own.shifted else m
+                unit = own.rho * own.gradient_unit
+            slope = LOSSES[self.loss](m, y, PARAMETERS)[1] / unit
+            curvature = curvature_of(m, y) / unit
+        gradient = slope * f[:, 0]
+        hessian = max(curvature, slope**2) * np.outer(f[:, 0], f[:, 0])
         unit = own.rho * own.gradient_unit if in_units else 1.0
         Q = self.Q[regression is self.of_all] / unit
         regression.learn(f, gradient, hessian, omega, fade, returned, Q)

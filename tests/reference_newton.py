@@ -124,10 +124,12 @@ class Columns:
         for i in np.flatnonzero(z):
             varied = [abs(v) for v in self.distances[i] if v != 0]
             if varied:
-                self.limit[i] = max(1000 * np.mean(varied), 63 / 64 * self.limit[i])
-                if abs(zc[i]) > self.limit[i]:
-                    far = max(far, abs(zc[i]) / self.limit[i])
-                    self.limit[i] = min(16 * self.limit[i], abs(zc[i]))
+                mean = np.mean(varied)
+                self.limit[i] *= 63 / 64 * (63 / 64 * self.limit[i] > 1000 * mean)
+                limit = max(1000 * mean, self.limit[i])
+                if abs(zc[i]) > limit:
+                    far = max(far, abs(zc[i]) / mean)
+                    self.limit[i] = min(16 * limit, abs(zc[i]))
         for i in np.flatnonzero(z):
             self.distances[i].append(zc[i] / far)
             self.values[i].append(self.centre[i] + zc[i] / far)
@@ -250,6 +252,7 @@ def newton(
         if committee:
             shown = iterates if average is False else averages
             combined = committee.margins(shown, iterates)
+            resting = committee.resting(len(members))
             if n_classes:
                 value = -np.log(softmax_of(combined)[int(y[row])])
             else:
@@ -258,9 +261,13 @@ def newton(
                     value = loss_in_units(loss, combined[0] + offset, y[row], own)
             committee.judge(shown, iterates, y[row], w, own, t)
         total += w * value
-        for lane, of, slope, curvature in zip(lanes, residuals, slopes, curvatures, strict=True):
+        for number, (lane, of, slope, curvature) in enumerate(
+            zip(lanes, residuals, slopes, curvatures, strict=True)
+        ):
             if average is not False and lane.kept == 1:
                 lane.mean = lane.mean + t**gamma / C * (lane.x - lane.mean)
+            if committee and number // K in resting:
+                continue
             if np.any(slopes) or forgets:
                 step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
                 lane.x = lane.x + of.rho * step

@@ -7,10 +7,11 @@ from ._regression cimport SmallRegression
 cdef class Committee(Method):
     cdef Objective combined                   # the loss at the combined margins
     cdef SmallRegression steady, recent       # the regressions on the margins of steady members, and of all
-    cdef bint steady_stacked                  # the regression on steady members is a candidate
+    cdef bint stacked                         # the regressions are candidates
     cdef Py_ssize_t S, R, groups, members_of_group
     cdef Py_ssize_t size                      # numbers per group, and where among them:
     cdef Py_ssize_t steady_losses, steady_v, steady_S, steady_mixed, discounted, recent_losses, recent_v, recent_S, side_losses
+    cdef Py_ssize_t surprise
     cdef Py_ssize_t[::1] steady_members       # which of the R members never forget
     cdef double[:, ::1] numbers               # (groups, size)
     cdef double[:, ::1] new_numbers
@@ -23,10 +24,12 @@ cdef class Committee(Method):
     cdef double[:, ::1] slopes_at, curvatures_at      # (2, K): at the margins of the two regressions
     cdef double[::1] M, M_slopes, scratch
     cdef double[::1] iterate_margins
+    cdef bint asleep                          # the recent side rests in this round
     cdef CommitteePenalty penalty             # None: there is none
     cdef double[:, ::1] penalties             # of the members of each group, then in the order of ``candidates``
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil
+    cdef bint may_rest(self, const double* numbers) noexcept nogil
     cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil
     cdef void judge(self, Py_ssize_t group, const double* target, double weight) noexcept nogil
     cdef double loss_of(self, Py_ssize_t group, const double* margins, const double* target) noexcept nogil
@@ -34,4 +37,3 @@ cdef class Committee(Method):
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil
     cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil
-    cdef void let_losers_rest(self) noexcept nogil

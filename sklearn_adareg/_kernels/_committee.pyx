@@ -5,12 +5,16 @@ Members are lanes of one structure, lane r·K + k is member r of weight vector k
 features. Every weight below is known before the row is learnt from, so each loss is honest.
 
 - *Steady* members never forget. Their averages are combined with weights ∝ exp(−L), L the sum of a member's losses, faded by
-  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate, but for
-  a softmax, which it would only sharpen.
+  (t/(t+1))² so that it is about the last third of the rows that counts; a regression on the averages is one more candidate.
 - *Recent*: the iterates of all members, combined with weights ∝ exp(−L) for losses discounted by four factors, and by a regression
   with a memory of a thousand rows; these five are combined in the same way.
 - The two sides are combined once more, by losses of the last 500 rows or so, with a head start for the steady one: rows in random
   order are left to it.
+- A softmax has no regressions, which would only sharpen it.
+
+Members rest, that is neither learn nor forget, while they have no part in what predicts: the recent side while the steady one is
+ahead and not surprised, but for a quarter of the rounds, in which it may show that it has become better; a steady member of larger
+prior while it counts less than the first. All learn from the first thousand rows.
 
 A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
 regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not
@@ -29,12 +33,18 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double CAP = 10.0                    # of the loss of one row,
-cdef double CAP_OF_RESIDUALS = 50.0       # or of half its square over the mean square
-cdef double NEGLIGIBLE = 1e-6
+cdef double CAP_OF_RESIDUALS = 200.0       # or of half its square over the mean square
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
 cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
+cdef double NEGLIGIBLE = 0.01             # a steady member that counts less may rest,
+cdef double MINOR = 0.45                  # and so may one of larger prior, or in a later pass any, that counts less than this
+cdef double FIRST_REST = 1000.0           # rounds that all members learn from
+cdef double REST_LEAD = 1.0               # in nats: so far ahead, the steady side lets the recent one rest,
+cdef Py_ssize_t CYCLE = 256, AWAKE = 64   # but for this many rounds of each cycle, and while it is surprised:
+cdef double KEPT_OF_SURPRISE = 0.9        # its last ten losses are in the mean more than twice those of the last 500, and
+cdef double SURPRISE = 0.3                # this much
 cdef double LARGEST_MARGIN = 20.0         # beyond it a probability is 0 or 1
 cdef enum:
     DISCOUNTS = 4
@@ -48,7 +58,7 @@ def _layout(Setting setting):
     sizes = {"steady_losses": S + 1 if S else 0, "steady_v": S, "steady_S": S * S, "steady_mixed": min(S, 1)}
     if R > S:
         sizes |= {"discounted": DISCOUNTS * R, "recent_losses": DISCOUNTS + 1, "recent_v": R, "recent_S": R * R,
-                  "side_losses": 2}
+                  "side_losses": 2, "surprise": 1}
     starts, size = {}, 0
     for name, count in sizes.items():
         starts[name], size = size, size + count
@@ -77,15 +87,16 @@ cdef class Committee(Method):
         self.S, starts, self.size = _layout(setting)
         self.R = R
         for name in ("steady_losses", "steady_v", "steady_S", "steady_mixed", "discounted", "recent_losses", "recent_v", "recent_S",
-                     "side_losses"):
+                     "side_losses", "surprise"):
             starts.setdefault(name, 0)
         self.steady_mixed = starts["steady_mixed"]
         self.steady_losses, self.steady_v, self.steady_S = starts["steady_losses"], starts["steady_v"], starts["steady_S"]
         self.discounted, self.recent_losses = starts["discounted"], starts["recent_losses"]
         self.recent_v, self.recent_S, self.side_losses = starts["recent_v"], starts["recent_S"], starts["side_losses"]
+        self.surprise = starts["surprise"]
         self.groups = 1 if setting.joint else K
         self.members_of_group = K // self.groups
-        self.steady_stacked = self.members_of_group == 1
+        self.stacked = self.members_of_group == 1
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
         self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
@@ -134,28 +145,20 @@ cdef class Committee(Method):
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
-        cdef Py_ssize_t group
-        for group in range(self.groups):
-            self.find_weights(group)
+        self.begin_round()
         return np.array(self.coefficients)
 
     def memory(self):
-        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what the members of one λ count together, in absolute value: two
-        that keep the same rows and have opposite signs cancel each other's weights."""
+        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) / Σ w with w what the members of one λ count together; where that is
+        negative, the combination takes those rows away from what others have of them, and w is 0."""
         kept = np.array([self.setting.kept_by(r) for r in range(self.R)])
         factors, which = np.unique(np.concatenate([kept[np.asarray(self.steady_members)], kept]), return_inverse=True)
         together = self.present_coefficients() @ (which[:, None] == np.arange(len(factors)))
-        counts = np.abs(together).mean(axis=0)
+        counts = np.maximum(together, 0.0).mean(axis=0)
         rounds = self.arrays["clock"][0]
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
-
-    def steady_losses_so_far(self):
-        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
-        first, many = self.steady_losses, self.S + self.steady_stacked
-        kept = np.asarray(self.numbers)
-        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
 
     # ---- a round ----------------------------------------------------------------------------------------------------
 
@@ -170,7 +173,6 @@ cdef class Committee(Method):
             for r in range(self.R):
                 self.f_recent[k, r] = self.iterate_margins[r * K + k]
         for g in range(self.groups):
-            self.find_weights(g)
             self.predict_candidates(g)
         if self.offsets is not None:
             self.offsets.propose(self.loss, target)
@@ -178,7 +180,7 @@ cdef class Committee(Method):
         if self.first_sight:                     # later margins are no longer progressive
             self.new_mean[K] = self.mean[K] + weight
             if self.combined.plain and self.members_of_group == 1:
-                for a in range(2):
+                for a in range(1 if self.R == self.S or self.asleep else 2):
                     self.loss.find_slopes(&self.candidates[2 * a, 0], target, &self.slopes_at[a, 0], K)
                     self.loss.curvatures(&self.candidates[2 * a, 0], target, &self.curvatures_at[a, 0], K)
             for g in range(self.groups):
@@ -186,23 +188,38 @@ cdef class Committee(Method):
         self.objective.find_slopes(&self.margins[0], target, weight, &self.slopes[0])
         if self.structure.curvatures != NULL:
             self.objective.find_curvatures(&self.margins[0], target, &self.curvatures[0])
-        if not self.first_sight:
-            self.let_losers_rest()
+        for r in range(self.setting.L):
+            if self.structure.rests[r]:
+                self.slopes[r] = self.curvatures[r] = 0.0
         return value
 
-    cdef void let_losers_rest(self) noexcept nogil:
-        """In later passes members that have no part in the combination need not learn any more."""
-        cdef Py_ssize_t a, k, r
+    cdef void begin_round(self) noexcept nogil:
+        """What the members count in this round, and which of them rest."""
+        cdef Py_ssize_t a, g, k, r
         cdef Py_ssize_t K = self.setting.K
-        cdef double part
+        cdef bint late = not self.first_sight or self.clock.now[0] >= FIRST_REST
+        self.structure.familiar = not self.first_sight
+        self.asleep = self.first_sight and late and self.R > self.S > 0 and <Py_ssize_t> self.clock.now[0] % CYCLE >= AWAKE
+        if self.asleep:
+            for g in range(self.groups):
+                self.asleep = self.asleep and self.may_rest(&self.numbers[g, 0])
+        for g in range(self.groups):
+            self.find_weights(g)
         for k in range(K):
             for r in range(self.R):
-                part = fabs(self.coefficients[k, self.S + r])
-                for a in range(self.S):
-                    if self.steady_members[a] == r:
-                        part += fabs(self.coefficients[k, a])
-                if part < NEGLIGIBLE:
-                    self.slopes[r * K + k] = self.curvatures[r * K + k] = 0.0
+                self.structure.rests[r * K + k] = late and (
+                    self.asleep or self.R == self.S or (not self.first_sight and fabs(self.coefficients[k, self.S + r]) < NEGLIGIBLE))
+            for a in range(self.S):
+                r = self.steady_members[a] * K + k
+                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < (
+                    MINOR if a > 0 or not self.first_sight else NEGLIGIBLE)
+
+    cdef bint may_rest(self, const double* numbers) noexcept nogil:
+        """Whether the recent side has nothing to say."""
+        cdef const double* sides = numbers + self.side_losses
+        cdef double usual = (1.0 - KEPT) * sides[0]
+        cdef double last = (1.0 - KEPT_OF_SURPRISE) * numbers[self.surprise]
+        return sides[1] + HEAD_START - sides[0] > REST_LEAD and last < 2.0 * usual + SURPRISE
 
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil:
         """What the members count in what predicts, from the losses so far."""
@@ -216,24 +233,25 @@ cdef class Committee(Method):
         cdef double* out = &self.coefficients[group, 0]
         cdef double side
         sides[0], sides[1] = 1.0, 0.0
-        if R > S:
+        if R > S and not self.asleep:
             sides[0], sides[1] = numbers[self.side_losses], numbers[self.side_losses + 1] + HEAD_START
             exponential_weights(sides, sides, 2)
             if S == 0:
                 sides[0], sides[1] = 0.0, 1.0
             for j in range(DISCOUNTS):
                 exponential_weights(numbers + self.discounted + j * R, &self.discounted_shares[j, 0], R)
-            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + 1)
+            recent[DISCOUNTS] = 0.0
+            exponential_weights(numbers + self.recent_losses, recent, DISCOUNTS + self.stacked)
         if S > 0:
-            exponential_weights(numbers + self.steady_losses, steady, S + self.steady_stacked)
+            exponential_weights(numbers + self.steady_losses, steady, S + self.stacked)
             for r in range(S):
                 side = steady[r]
-                if self.steady_stacked:
+                if self.stacked:
                     side += steady[S] * numbers[self.steady_v + r]
                 out[r] = sides[0] * side
         for r in range(R):
             out[S + r] = 0.0
-            if R > S:
+            if sides[1] > 0.0:
                 side = recent[DISCOUNTS] * numbers[self.recent_v + r]
                 for j in range(DISCOUNTS):
                     side += recent[j] * self.discounted_shares[j, r]
@@ -255,8 +273,8 @@ cdef class Committee(Method):
                 total += steady[a] * self.f_steady[k, a]
                 candidate += numbers[self.steady_v + a] * self.f_steady[k, a]
             self.candidates[0, k] = candidate                        # the regression on steady members,
-            self.candidates[1, k] = total + (steady[S] * candidate if self.steady_stacked and S > 0 else 0.0)       # and their side
-            if self.R > S:
+            self.candidates[1, k] = total + (steady[S] * candidate if self.stacked and S > 0 else 0.0)       # and their side
+            if self.R > S and not self.asleep:
                 total = candidate = 0.0
                 for r in range(self.R):
                     candidate += numbers[self.recent_v + r] * self.f_recent[k, r]
@@ -271,6 +289,8 @@ cdef class Committee(Method):
             self.M[k] = 0.0
             for a in range(S):
                 self.M[k] += self.coefficients[k, a] * self.f_steady[k, a]
+            if self.asleep or self.R == S:
+                continue
             for r in range(self.R):
                 self.M[k] += self.coefficients[k, S + r] * self.f_recent[k, r]
 
@@ -301,7 +321,7 @@ cdef class Committee(Method):
                 self.scratch[k] = self.f_steady[k, r]
             loss = self.loss_of(group, &self.scratch[group], target) + penalties[r] / weight
             new[self.steady_losses + r] = fade * old[self.steady_losses + r] + fmin(cap, unit * loss)
-        if S > 0 and self.steady_stacked:
+        if S > 0 and self.stacked:
             loss = self.loss_of(group, &self.candidates[0, group], target) + penalties[S + R] / weight
             new[self.steady_losses + S] = fade * old[self.steady_losses + S] + fmin(cap, unit * loss)
             self.regress(self.steady, group, &self.candidates[0, group], target, weight, fade)
@@ -311,17 +331,21 @@ cdef class Committee(Method):
             new[self.steady_mixed] = fade * old[self.steady_mixed] + mixed
         if R == S:
             return
+        new[self.surprise] = KEPT_OF_SURPRISE * old[self.surprise] + mixed
+        if self.asleep:
+            return
         for r in range(R):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_recent[k, r]
             loss = fmin(cap, unit * (self.loss_of(group, &self.scratch[group], target) + penalties[S + r] / weight))
             for j in range(DISCOUNTS):
                 new[self.discounted + j * R + r] = DISCOUNT[j] * old[self.discounted + j * R + r] + loss
-        for j in range(DISCOUNTS + 1):
+        for j in range(DISCOUNTS + self.stacked):
             r = 4 + j if j < DISCOUNTS else 2
             loss = self.loss_of(group, &self.candidates[r, group], target) + penalties[S + R + r] / weight
             new[self.recent_losses + j] = KEPT * old[self.recent_losses + j] + fmin(cap, unit * loss)
-        self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
+        if self.stacked:
+            self.regress(self.recent, group, &self.candidates[2, group], target, weight, KEPT_BY_REGRESSION)
         new[self.side_losses] = KEPT * old[self.side_losses] + mixed
         loss = self.loss_of(group, &self.candidates[3, group], target) + penalties[S + R + 3] / weight if S > 0 else 0.0
         new[self.side_losses + 1] = KEPT * old[self.side_losses + 1] + fmin(cap, unit * loss)
@@ -337,11 +361,7 @@ cdef class Committee(Method):
         cdef const double* f = &self.f_steady[group, 0] if steady else &self.f_recent[group, 0]
         cdef double slope, curvature, margin, unit
         regression.begin(old + at_S, fade, 0.0 if steady else (1.0 - fade) * PRIOR, new + at_S)
-        if self.members_of_group > 1:
-            self.loss.evaluate(margins, target, &self.scratch[0], self.setting.K)
-            weight *= shortened(f, self.setting.K * regression.width)
-            regression.add_softmax(f, &self.scratch[0], self.setting.K, <Py_ssize_t> target[0], weight, new + at_S)
-        elif self.combined.plain:
+        if self.combined.plain:
             weight *= shortened(f, regression.width)
             regression.add(f, self.slopes_at[0 if steady else 1, group], self.curvatures_at[0 if steady else 1, group], weight,
                            new + at_S)
@@ -403,10 +423,11 @@ cdef class Committee(Method):
         cdef const double* numbers = &self.numbers[group, 0]
         cdef const double* recent = &self.shares[S + 1]
         cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        self.asleep = False
         self.find_weights(group)
         for r in range(S):
             of[0, r] = numbers[self.steady_v + r]
-            of[1, r] = self.shares[r] + (self.shares[S] * of[0, r] if self.steady_stacked else 0.0)
+            of[1, r] = self.shares[r] + (self.shares[S] * of[0, r] if self.stacked else 0.0)
         if R > S:
             for r in range(R):
                 of[2, S + r] = numbers[self.recent_v + r]

@@ -30,6 +30,7 @@ cdef class Method:
     cdef const double* predicting         # the K margins that the records are about: ``shown`` or ``told``
     cdef double[::1] average_margins      # of the lanes
 
+    cdef void begin_round(self) noexcept nogil
     cdef void show(self, const double* margins, const double* averages) noexcept nogil
     cdef void show_earlier(self, Row* row) noexcept nogil
     cdef double tell(self, const double* target, double value, bint earlier) noexcept nogil

@@ -127,6 +127,9 @@ cdef class Method:
         cdef double rounds = self.clock.now[0]
         return rounds if self.setting.forgotten == 0.0 else self.clock.discounted(rounds)
 
+    cdef void begin_round(self) noexcept nogil:
+        """What is to be known before the row is looked at; called where ``combines``."""
+
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         """``shown`` from the margins of the lanes and of their averages, without offsets."""
         memcpy(&self.shown[0], averages if self.setting.averaging else margins, self.setting.K * sizeof(double))

@@ -88,6 +88,23 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def accumulated(self):
+        """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
+        inflation = self.arrays["inflation"][:, None, None]
+        diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
+        return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
+
+    def begin_lanes(self, lanes):
+        columns, names = self.arrays["columns"][:self.setting.d], Columns.names()
+        ridges = columns[:, names.index("ridge")]
+        for i in np.flatnonzero(ridges):
+            for lane in lanes:
+                ridge = self.setting.epsilons[lane] * ridges[i]
+                if lane < self.setting.whole_lanes:
+                    self.arrays["G"][lane, i, i], self.arrays["P"][lane, i, i] = ridge, 1.0 / ridge
+                else:
+                    self.arrays["diagonal"][lane - self.setting.whole_lanes, i] = ridge
+
     def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
         """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
         cdef Py_ssize_t k, r, lane
@@ -163,10 +180,7 @@ cdef class Newton(Full):
 
     def mean_matrices(self):
         """G of each lane, (L, D, D), over the number of rounds in it."""
-        whole, L, D = self.setting.whole_lanes, self.setting.L, self.setting.D
-        G = np.zeros((L, D, D))
-        G[:whole] = self.members.inverse.accumulated() / self.arrays["inflation"][:, None, None]
-        G[whole:, np.arange(D), np.arange(D)] = self.arrays["diagonal"]
+        G = self.accumulated()
         t, kept = self.arrays["clock"][0], np.asarray(self.setting.kept)
         with np.errstate(all="ignore"):
             rounds = np.where(kept < 1.0, (1.0 - kept**t) / (1.0 - kept), t)
@@ -186,7 +200,8 @@ cdef class Newton(Full):
         shortened = self.measure(row)
         if shortened > 1.0:
             self.shorten(shortened)
-        self.renew_ridges(row)
+        if not self.familiar:
+            self.renew_ridges(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
@@ -231,6 +246,8 @@ cdef class Newton(Full):
         cdef double slope, curvature, w, q, factor, square, total = 0.0
         for l in range(self.setting.L):
             self.members.weights[l] = 0.0
+            if self.rests[l]:
+                continue
             if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
                 memset(&self.move[l, 0], 0, D * sizeof(double))
                 continue
@@ -250,6 +267,8 @@ cdef class Newton(Full):
         cdef Py_ssize_t D = self.setting.D
         if not self.unconstrained:
             for l in range(self.setting.L):
+                if self.rests[l]:
+                    continue
                 for i in range(D):
                     self.goal[l, i] = self.x[l * D + i] - self.move[l, i]
                 if self.project(l) != 0:
@@ -257,6 +276,8 @@ cdef class Newton(Full):
                 for i in range(D):
                     self.move[l, i] = self.x[l * D + i] - self.goal[l, i]
         for l in range(self.setting.L):
+            if self.rests[l]:
+                continue
             if self.u != NULL and self.setting.kept[l] == 1.0:
                 axpy(-self.clock.C, &self.move[l, 0], self.u + l * D, D)
             axpy(-1.0, &self.move[l, 0], self.x + l * D, D)
@@ -342,7 +363,7 @@ cdef class Newton(Full):
             if fabs(z) > FARTHEST:
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
-            if self.setting.intercept:
+            if self.setting.intercept and not self.familiar:
                 self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
             column.last = self.clock.t
             zc[j] = z - column.center
@@ -350,8 +371,9 @@ cdef class Newton(Full):
             for i in range(self.setting.d):           # centered features that are zero in this row
                 column = &self.columns.columns[i]
                 if column.center != 0.0 and column.last < self.clock.t:
-                    column = self.columns.change(i)
-                    self.move_center(i, column, self.columns.mean_shift(column, passed))
+                    if not self.familiar:
+                        column = self.columns.change(i)
+                        self.move_center(i, column, self.columns.mean_shift(column, passed))
                     if row.index == NULL:
                         zc[i] = -column.center
                     self.away = self.away or column.center != 0.0
@@ -381,6 +403,8 @@ cdef class Newton(Full):
             column = &self.columns.columns[i]
             if column.last == self.clock.t:
                 shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
+        if self.familiar:
+            return shortened
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             column = &self.columns.columns[i]

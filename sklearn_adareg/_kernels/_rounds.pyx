@@ -83,6 +83,8 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
             tally.status = STRAY_COLUMN
             break
         structure.clock.begin_round()
+        if method.combines:
+            method.begin_round()
 
         # (1) Output x_t; receive f_t.
         if method.scale is not None:

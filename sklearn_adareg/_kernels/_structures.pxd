@@ -38,6 +38,8 @@ cdef class Structure:
     cdef double round_weight         # ω of the round under way
     cdef double longest_step         # that a gradient of norm 1 can cause
     cdef double[::1] weighted_slopes
+    cdef bint familiar               # the row has been seen before: it tells nothing new about the features
+    cdef unsigned char[::1] rests    # per lane: neither learns nor forgets in this round
 
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil

@@ -35,6 +35,7 @@ cdef class Structure:
         self.clock = potential.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays, setting.forgetting) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
+        self.rests = np.zeros(setting.L, dtype=np.uint8)
         self.curvatures = self.average_margins = self.iterate_margins = NULL
         self.old_margins, self.old_averages = np.zeros(setting.L), np.zeros(setting.L)
         cdef double epsilon = setting.epsilon
@@ -54,6 +55,9 @@ cdef class Structure:
         ``at``, here and in what else is published: the coordinates that are asked for, where a structure goes ``by_columns``;
         without it all of them."""
         return FeatureScale.in_raw_units(self.arrays, weights, *at) if self.setting.scaled else weights
+
+    def begin_lanes(self, lanes):
+        """Lanes that were added to a running state, as allocated, begin in the units that the features have now."""
 
     def mixture(self, of_averages, of_iterates, *at):
         """Σ_r (of_averages[k, r] average + of_iterates[k, r] iterate) of the lanes r·K + k, (K, D)."""

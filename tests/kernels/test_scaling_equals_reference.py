@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+import reference_committee
+import reference_newton
 from reference_auto import scaled_adareg
 from reference_newton import newton
 from reference_sketch import SketchNewtonLane
@@ -326,6 +328,39 @@ def test_members_that_forget(loss, fit_intercept):
             **params,
         )
         assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, w)
+
+
+@pytest.mark.parametrize(
+    ("loss", "alpha"), [("log_loss", 0), ("log_loss", 1e-3), ("softmax", 0), ("squared_error", 0)]
+)
+def test_members_that_rest(loss, alpha):
+    """Stationary rows let the recent side rest; reversed ones wake it before its turn."""
+    rng = np.random.default_rng(3)
+    Z, reversed_from = rng.normal([0.0, 2.0], size=(1420, 2)), 1350  # 1350 % 256 ≥ 64: asleep
+    score = (Z - [0.0, 2.0]) @ [3.0, -1.0] + rng.normal(size=len(Z))
+    score[reversed_from:] *= -1
+    y = target(loss, score)
+    committees = []
+
+    class Watched(reference_committee.Committee):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.nights = []
+            committees.append(self)
+
+        def judge(self, *args):
+            self.nights.append(self.asleep())
+            super().judge(*args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference_newton, "Committee", Watched)
+        reference = {"as_published": True, "average": 20.0, **committee(loss, forgets=True)}
+        expected = newton(Z, y, alpha=alpha, **reference)
+    assert_equals(*expected, lambda: estimator(loss, alpha=alpha, average="auto"), Z, y, None)
+    nights = np.array(committees[0].nights)
+    assert not nights[:1000].any()
+    assert nights[1100:1270].mean() > 0.7
+    assert not nights[reversed_from + 30 :].any()  # rounds of its sleep, were it not surprised
 
 
 @every_loss
