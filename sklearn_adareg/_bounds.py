@@ -381,9 +381,9 @@ def _why_not_curved(recipe, exp_concave):
 
 def _of_committee(state):
     """What holds between the candidates of a committee, and sentences on what does not."""
-    methods = [_workers.method_of(block) for block in state.blocks]
-    if not all(hasattr(method, "steady_losses_so_far") for method in methods):
+    if not _registry.METHODS[state.recipe.method].judges_candidates:
         return {}, []
+    methods = [_workers.method_of(block) for block in state.blocks]
     pairs = [method.steady_losses_so_far() for method in methods]
     combined = np.concatenate([pair[0] for pair in pairs])
     losses = np.concatenate([pair[1] for pair in pairs])

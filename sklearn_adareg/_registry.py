@@ -314,7 +314,12 @@ METHODS = {
     "algorithm1": Method(_methods.Method, has_bounds=True, forgets=True),
     "newton": Method(_methods.Method, newton=True, forgets=True),
     "committee": Method(
-        _committee.Committee, newton=True, forgets=True, several="epsilon", prefix="committee_"
+        _committee.Committee,
+        newton=True,
+        judges_candidates=True,
+        forgets=True,
+        several="epsilon",
+        prefix="committee_",
     ),
     "newton_stack": Method(_stack.Stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
