@@ -4,6 +4,7 @@ from . import displays, regret, streams
 from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
+from ._merge import merge
 from ._model_files import load_model, save_model
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
@@ -19,6 +20,7 @@ __all__ = [
     "SpectralPotential",
     "displays",
     "load_model",
+    "merge",
     "regret",
     "save_model",
     "streams",

@@ -92,6 +92,11 @@ def regret_bound(state, diameter=None, exp_concave=None):
             f"diameter={shown(diameter)} is no distance; pass a positive number, or None for the diameter of the domain."
         )
     missing = list(_obstacles(recipe, diameter))
+    if not state.one_run:
+        missing.append(
+            "This model is merged from several, or classes joined it later, and the bounds are about weights that have played all "
+            "rounds; ask the models before they were merged."
+        )
     if missing:
         terms, more = _of_committee(state)
         return RegretBound(value=None, terms=terms, missing=missing + more, rounds=state.rounds)
