@@ -1,5 +1,7 @@
 cimport cython
 
+from ._tracks cimport Tracks
+
 cdef enum:
     # what adds up over the rows at first sight, in this order, and what a point of the curve keeps of it
     ROWS, LOSS, WEIGHT, MISTAKES, CLIPPED, VARIANCE, KEPT
@@ -20,6 +22,7 @@ cdef class Records:
     cdef double[:, ::1] points       # sums at the rounds of the grid
     cdef Py_ssize_t classes          # 0: targets are numbers
     cdef double low, high            # what losses are clipped to
+    cdef Tracks tracks               # of residuals, or None
     cdef void mark(self) noexcept nogil
 
     cdef inline void note(self, double value, double weight, const double* margins, const double* target) noexcept nogil:

@@ -143,6 +143,8 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         structure.clock.commit()
         if records is not None:
             records.note(told if method.as_published else value, weight, method.predicting, &targets[i, 0])
+            if records.tracks is not None:
+                records.tracks.follow(method.predicting, &targets[i, 0])
         if transcript is not None:
             transcript.values[k] = told if method.as_published else value
             memcpy(&transcript.margins[k, 0], method.predicting, transcript.margins.shape[1] * sizeof(double))
