@@ -80,12 +80,13 @@ def records_of(state):
     records = _records_of.get(state.progress)
     if records is None:
         classes = 0 if state.classes is None else len(state.classes)
-        progress, clip = state.progress, _registry.loss(state.recipe.loss).clip
+        progress, loss = state.progress, _registry.loss(state.recipe.loss)
+        low, high = loss.clip
         tracks = None
         if len(progress.tracks) and state.recipe.as_published and tells(state):
-            tracks = Tracks(progress.tracks, _registry.loss(state.recipe.loss).link.logarithmic)
+            tracks = Tracks(progress.tracks, loss.link.logarithmic)
         records = _records_of[progress] = Records(
-            progress.sums, progress.points, classes, *clip, tracks
+            progress.sums, progress.points, classes, low, high, tracks
         )
     return records
 

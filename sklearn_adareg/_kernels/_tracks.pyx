@@ -30,6 +30,11 @@ for _j, _level in enumerate(LEVELS):
     BEYOND[4 - _j], BEYOND[5 + _j] = (1.0 + _level) / 2, (1.0 - _level) / 2
 
 
+def levels():
+    """The levels of coverage that are followed."""
+    return LEVELS
+
+
 def allocate(targets):
     """The numbers of a new model: quantiles of a normal distribution, in units of its mean absolute value."""
     numbers = np.zeros((targets, TRACKED))
@@ -48,6 +53,24 @@ def ends(numbers, level):
     found[lowest[:, 0] <= -FARTHEST, 0], found[highest[:, 0] >= FARTHEST, 1] = -np.inf, np.inf
     found[numbers[:, SEEN] < 2.0] = -np.inf, np.inf          # the first row was predicted by weights of 0
     return found
+
+
+def merged(parts, base=None):
+    """The numbers of a model that is merged: means by rows, of the ends that they stand for. What comes from ``base`` counts once."""
+    if len({len(numbers) for numbers in parts}) > 1:
+        return allocate(0)
+    out = allocate(len(parts[0]))
+    seen = np.array([numbers[:, SEEN] for numbers in parts])
+    for k in np.flatnonzero(seen.any(axis=0)):
+        sizes = np.array([numbers[k, SIZE] for numbers in parts])
+        out[k, SIZE] = np.average(sizes, weights=seen[:, k])
+        if out[k, SIZE] > 0.0:
+            ends = np.array([numbers[k, :QUANTILES] * numbers[k, SIZE] for numbers in parts])
+            out[k, :QUANTILES] = np.average(ends, axis=0, weights=seen[:, k]) / out[k, SIZE]
+        out[k, SEEN] = seen[:, k].sum()
+    if base is not None and len(base) == len(out):
+        out[:, SEEN] -= (len(parts) - 1) * base[:, SEEN]
+    return out
 
 
 def mismatch(numbers, targets):

@@ -1,13 +1,14 @@
 """Conformal intervals: the quantiles equal a slow reference, cover their share of any stream, and survive chunks and pickles."""
 
 import pickle
+from copy import deepcopy
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge
 from sklearn_adareg._saved import DamagedState
 
 LEVELS = np.array([0.5, 0.8, 0.9, 0.95, 0.99])
@@ -53,7 +54,7 @@ class Reference:
                 self.lower[c] += gamma * ((u > lower[c]) - (1 + c) / 2)
                 self.upper[c] += gamma * ((u > upper[c]) - (1 - c) / 2)
             size = min(size, 10 * self.m)
-        self.m += max(0.01, 4 / (seen + 3)) * (size - self.m)
+        self.m += (0.01 if seen >= 400 else 4 / (seen + 3)) * (size - self.m)
 
 
 def drifting(n, seed=0):
@@ -172,6 +173,18 @@ def test_later_passes_and_failed_rounds_leave_them_alone():
     with pytest.raises(ValueError, match="Stopped at row 0"):
         AdaRegRegressor.partial_fit(one, np.full((1, 3), 1e200), [1e300])
     np.testing.assert_array_equal(one._state.progress.tracks, before)
+
+
+def test_a_merged_model_has_intervals_between_those_of_its_parts():
+    base = AdaRegRegressor(half_life=None).partial_fit(X[:100], Y[:100])
+    one = deepcopy(base).partial_fit(X[100:300], Y[100:300])
+    two = deepcopy(base).partial_fit(X[300:], 3 * Y[300:])
+    both = merge([one, two], base=base)
+    widths = [np.ptp(model.predict_interval(X[:1])) for model in (one, both, two)]
+    assert widths[0] < widths[1] < widths[2]
+    assert both._state.progress.tracks[0, -1] == both._state.progress.total("rows") == 700
+    same = merge([one, one], base=one)
+    np.testing.assert_allclose(same._state.progress.tracks, one._state.progress.tracks, rtol=1e-12)
 
 
 @pytest.mark.parametrize("coverage", [0.7, 90, None, "0.9", np.nan])
