@@ -12,7 +12,21 @@ from ..streams._tables import is_table, rows_in
 
 
 class ShardError(RuntimeError):
-    """A shard could not be learnt from; the message names it, and says why."""
+    """A shard could not be learnt from; the message names it, and says why.
+
+    See Also
+    --------
+    fit : What raises it.
+
+    Examples
+    --------
+    >>> from sklearn_adareg import AdaRegRegressor, distributed
+    >>> def rows():
+    ...     raise OSError("the disk is gone")
+    >>> distributed.fit(AdaRegRegressor(), [rows])
+    Traceback (most recent call last):
+    sklearn_adareg.distributed._shards.ShardError: Shard 0 (rows) failed: OSError: the disk is gone
+    """
 
 
 class Task:
