@@ -160,6 +160,12 @@ cdef class Committee(Method):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
+    def steady_losses_so_far(self):
+        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
+        first, many = self.steady_losses, self.S + self.stacked
+        kept = np.asarray(self.numbers)
+        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
+
     # ---- a round ----------------------------------------------------------------------------------------------------
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
@@ -422,7 +428,7 @@ cdef class Committee(Method):
         cdef Py_ssize_t R = self.R
         cdef const double* numbers = &self.numbers[group, 0]
         cdef const double* recent = &self.shares[S + 1]
-        cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        cdef double[:, ::1] of = self.penalty.candidates
         self.asleep = False
         self.find_weights(group)
         for r in range(S):

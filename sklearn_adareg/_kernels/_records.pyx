@@ -47,16 +47,61 @@ def mismatch(sums, points):
 cdef class Records:
     """The sums and points of one model; ``classes`` and the interval that losses are clipped to say how to read a row."""
 
-    def __init__(self, double[::1] sums, double[:, ::1] points, Py_ssize_t classes, double low, double high):
-        self.sums, self.points, self.classes, self.low, self.high = sums, points, classes, low, high
+    def __init__(self, double[::1] sums, double[:, ::1] points, Py_ssize_t classes, double low, double high, Tracks tracks=None):
+        self.sums, self.points, self.classes, self.low, self.high, self.tracks = sums, points, classes, low, high, tracks
 
     def note_all(self, Transcript transcript, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights):
         """The rounds of a transcript; targets and weights go by row number."""
         cdef Py_ssize_t k
         with nogil:
+            self.begin()
             for k in range(transcript.values.shape[0]):
                 self.note(transcript.values[k], weights[order[k]] if weights.shape[0] > 0 else 1.0, &transcript.margins[k, 0],
                           &targets[order[k], 0])
+                if self.tracks is not None:
+                    self.tracks.follow(&transcript.margins[k, 0], &targets[order[k], 0])
+            self.add_up()
+
+    cdef void begin(self) noexcept nogil:
+        """Rows are about to come. Whoever lets them come calls ``add_up`` after the last one."""
+        cdef double ahead = self.sums[NEXT] - self.sums[ROWS]          # to the next point of the curve
+        self.waiting = 0
+        self.enough = AT_ONCE if ahead > AT_ONCE else (<Py_ssize_t> ahead if ahead > 1.0 else 1)
+
+    cdef bint misses(self, const double* margins, double label) noexcept nogil:
+        """Whether the largest margin is another class's."""
+        cdef Py_ssize_t k, best = 0
+        for k in range(1, self.classes):
+            if margins[k] > margins[best]:
+                best = k
+        return best != <Py_ssize_t> label
+
+    cdef void add_up(self) noexcept nogil:
+        """Add the rows that wait to the sums, one after the other: how they came together does not show in the last bit."""
+        cdef double* sums = &self.sums[0]
+        cdef double rows = sums[ROWS], loss = sums[LOSS], weight = sums[WEIGHT], clipped_sum = sums[CLIPPED]
+        cdef double variance = sums[VARIANCE], low = self.low, high = self.high
+        cdef double raised, clipped, gap
+        cdef Py_ssize_t k, mistakes = 0
+        cdef bint weighted = False
+        for k in range(self.waiting):
+            raised = self.values[k] if self.values[k] > low else low         # one instruction each, and no branch
+            clipped = raised if raised < high else high
+            gap = clipped - clipped_sum / (rows if rows > 1.0 else 1.0)
+            rows += 1.0
+            loss += self.weights[k] * self.values[k]
+            weight += self.weights[k]
+            clipped_sum += clipped
+            variance += gap * gap
+            weighted |= self.weights[k] != 1.0
+            mistakes += self.mistaken[k]
+        sums[ROWS], sums[LOSS], sums[WEIGHT], sums[CLIPPED], sums[VARIANCE] = rows, loss, weight, clipped_sum, variance
+        sums[MISTAKES] += mistakes
+        if weighted:
+            sums[WEIGHTED] = 1.0
+        if rows >= sums[NEXT]:
+            self.mark()
+        self.begin()
 
     cdef void mark(self) noexcept nogil:
         """This round is a point of the curve; find the next one."""

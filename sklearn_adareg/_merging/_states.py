@@ -34,7 +34,7 @@ def merge_states(states, base=None, finally_=True):
     states = everyone[: len(states)]
     base = None if base is None else everyone[-1]
     merged = State(_common_recipe(states), classes)
-    merged.frame, merged.early = frame, None
+    merged.frame, merged.early, merged.one_run = frame, None, False
     merged.units_from_rows = any(state.units_from_rows for state in states)
     progresses = [state.progress for state in states]
     merged.progress = merge_progress(progresses, None if base is None else base.progress)
