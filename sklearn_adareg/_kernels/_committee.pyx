@@ -108,7 +108,7 @@ cdef class Committee(Method):
         self.M, self.M_slopes, self.scratch = np.empty(K), np.empty(K), np.empty(K)
         self.slopes_at, self.curvatures_at = np.zeros((2, K)), np.zeros((2, K))
         self.combined = self.objective_of(K, "committee_")
-        self.objective.resting = structure.rests
+        self.objective.resting = &structure.rests[0]
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too

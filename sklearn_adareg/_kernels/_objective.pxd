@@ -15,7 +15,7 @@ cdef class Objective:
     cdef double[::1] step_units           # per lane: what steps are multiplied with
     cdef double[::1] curvature_units      # per lane: what curvatures are divided by
     cdef double[::1] loss_units           # per lane: the gradient of the loss over that of the lane
-    cdef const unsigned char[::1] resting # per lane: takes no part in this round; None: all do
+    cdef const unsigned char* resting     # per lane: takes no part in this round; NULL: all do
     cdef Loss loss
 
     cdef double evaluate(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil

@@ -70,7 +70,7 @@ cdef class Objective:
     cdef bint rests(self, Py_ssize_t member) noexcept nogil:
         """Whether none of its lanes learns in this round."""
         cdef Py_ssize_t k
-        if self.resting is None:
+        if self.resting == NULL:
             return False
         for k in range(member * self.K, (member + 1) * self.K):
             if not self.resting[k]:
