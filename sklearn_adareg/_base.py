@@ -21,6 +21,7 @@ from ._fitted import FittedLinearModel
 from ._guard import guard_of
 from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._kernels import _rounds
+from ._new_classes import with_more_classes
 from ._parameters import CheckedParameters
 from ._reporting import ProgressiveReport
 from ._saved import check_state
@@ -57,6 +58,7 @@ class StoppedRound(ValueError):
 class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, BaseEstimator):
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
+    _state: State
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
     _doc_link_template = (
@@ -189,15 +191,21 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             self._adopt(state, n_iter_=1, loss_curve_=[])
         return self
 
-    def _go_on(self, X, y, sample_weight, told=None):
-        """More rows of a stream, in the order given; the rounds before one that fails stay learnt."""
+    def _go_on(self, X, y, sample_weight, told=None, classes=None):
+        """More rows of a stream, in the order given; the rounds before one that fails stay learnt.
+
+        ``classes``: those of the model and more, or None.
+        """
         with guard_of(self).calls:
             state = self._state
             self._check_parameters()
             X, y, weights = self._validate(X, y, sample_weight, reset=False)
+            if classes is not None:
+                state = with_more_classes(state, classes)
             targets = self._encode(y, state.classes, weights)
             self._check_unchanged(X, y, targets, weights, state)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
+            self._state = state
             return self._learn(state, X, order, targets, weights, told)
 
     def _learn(self, state, X, order, targets, weights, told=None):

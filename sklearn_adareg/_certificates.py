@@ -1,12 +1,11 @@
 """What the losses of rows at first sight prove about the expected loss."""
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 
 from . import _registry, _workers
-from ._checks import shown
+from ._checks import check_probability
 from ._confidence import bernstein_bound, zero_one_bound
 
 
@@ -79,14 +78,6 @@ ASSUMPTIONS = (
 UNBOUNDED = "loss={!r} is unbounded, and then no number of rows bounds its expectation without a further assumption."
 
 
-def check_delta(delta):
-    """Refuse a delta that is no probability."""
-    if not isinstance(delta, Real) or isinstance(delta, bool) or not 0.0 < delta < 1.0:
-        raise ValueError(
-            f"delta={shown(delta)} is not a probability; pass a number between 0 and 1, e.g. delta=0.05."
-        )
-
-
 def refusal(state, blocks):
     """Why the losses of this state prove nothing, in a sentence; None if they do. ``blocks`` is the estimator's parameter."""
     progress, recipe = state.progress, state.recipe
@@ -112,7 +103,7 @@ def refusal(state, blocks):
 
 def certify(state, blocks, delta):
     """The certificate of a state as it is now."""
-    check_delta(delta)
+    check_probability(delta, "delta", 0.05)
     why_not = refusal(state, blocks)
     if why_not:
         raise ValueError(why_not)

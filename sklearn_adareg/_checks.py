@@ -1,8 +1,9 @@
 """Validation of rows and targets. Arrays that need no conversion get the same checks without scikit-learn's general machinery."""
 
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import validate_data
 
 from ._kernels._small_arrays import all_finite
@@ -22,6 +23,14 @@ def shown(value):
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     return repr(value)
+
+
+def check_probability(value, name, example):
+    """Refuse a value that is not strictly between 0 and 1."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not 0.0 < value < 1.0:
+        raise ValueError(
+            f"{name}={shown(value)} is not a probability; pass a number between 0 and 1, e.g. {name}={example}."
+        )
 
 
 def same_value(one, other):
@@ -77,16 +86,36 @@ def known_shape(estimator, X):
 
 
 def check_finite(estimator, X):
-    """Refuse rows that are not finite, in scikit-learn's words."""
+    """Refuse rows that are not finite, and say where."""
     values = X if type(X) is np.ndarray or not sparse.issparse(X) else X.data
     if values.size <= FEW and values.dtype in FLOATS and values.flags.c_contiguous:
         sound = all_finite(values)
     else:  # no array beside a large one: a sum tells, unless it overflows
         with np.errstate(over="ignore", invalid="ignore"):
             sound = np.isfinite(values.sum())
-    if not sound:
-        with np.errstate(over="ignore", invalid="ignore"):
-            assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    if not sound and not np.isfinite(values).all():
+        raise ValueError(_not_finite(X, type(estimator).__name__))
+
+
+def _not_finite(X, name):
+    """The sentence about the first value that is NaN or infinite."""
+    if sparse.issparse(X):
+        place = np.flatnonzero(~np.isfinite(X.data))[0]
+        row, column = np.searchsorted(X.indptr, place, side="right") - 1, X.indices[place]
+        value = X.data[place]
+    else:
+        row, column = np.argwhere(~np.isfinite(X))[0]
+        value = X[row, column]
+    where = f"(row {row}, column {column})"
+    if np.isnan(value):
+        return (
+            f"Input X contains NaN {where}, and {name} has no weight for what is missing; fill missing values in first, for "
+            "instance by sklearn.impute.SimpleImputer, or drop those rows."
+        )
+    return (
+        f"Input X contains infinity or a value too large for dtype('{X.dtype}') {where}, and {name} would predict nothing "
+        "finite; clip such values, or drop those rows."
+    )
 
 
 def check_columns(X):
@@ -130,8 +159,8 @@ def check_rows(estimator, X):
     if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
     else:
-        with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
-            X = validate_data(estimator, X, reset=False, **CONVERSION)
+        X = validate_data(estimator, X, reset=False, ensure_all_finite=False, **CONVERSION)
+        check_finite(estimator, X)
     check_columns(X)
     return X
 
@@ -164,9 +193,11 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
             order="C",
             multi_output=True,
             y_numeric=numeric,
-            ensure_all_finite=finite,
+            ensure_all_finite=False,
             **CONVERSION,
         )
+    if finite:
+        check_finite(estimator, X)
     check_row_lengths(X)
     if finite:
         check_columns(X)

@@ -1,15 +1,16 @@
 """AdaRegClassifier: labels, one or several weight vectors, probabilities."""
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg, Told
-from ._checks import shown
+from ._checks import check_probability, check_rows, shown
 from ._documentation import document, options, those_with
 from ._labels import at_least_two, encode, same_labels, two_numbers
 from ._recipe import ModelShape
@@ -197,7 +198,9 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that will ever come; needed in the first call.
+            All labels that may come; needed in the first call. Three or more can become more later: pass all known labels and new
+            ones. What the known classes have learnt stays as it is, and no prediction changes before a row of a new class is learnt
+            from.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row.
 
@@ -259,10 +262,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight, told)
         if classes is not None and not same_labels(classes, self.classes_):
-            raise ValueError(
-                f"classes={shown(classes)} differs from the first call's {shown(self.classes_)}, and a running model cannot "
-                "change them; leave classes out, or start anew with fit."
-            )
+            return self._go_on(X, y, sample_weight, told, unique_labels(classes))
         return self._go_on(X, y, sample_weight, told)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -344,6 +344,34 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             Columns in the order of ``classes_``.
         """
         return self._probabilities().logarithms(self._margins(X))
+
+    @available_if(_gives_probabilities)
+    def predict_proba_interval(self, X, coverage=0.95):
+        """Confidence intervals of the probability of ``classes_[1]``, for two classes.
+
+        With m the margin of a row and s its standard error, from the covariance that ``coef_std_`` is of, the ends are the
+        probabilities at :math:`m \\mp q s`, q the normal quantile. So an interval is about the error of the weights, and shrinks
+        to the probability as rows come. Costs :math:`O(d^2)` a row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : float, default=0.95
+            How often an interval contains the probability that many rows would give, if the model is right.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        check_is_fitted(self)
+        check_probability(coverage, "coverage", 0.95)
+        margins, bars = self._margins(X), self._error_bars()
+        reach = norm.isf((1.0 - coverage) / 2) * bars.margin_std(check_rows(self, X))
+        return np.column_stack(
+            [self._probabilities().values(margins + side * reach)[:, 1] for side in (-1, 1)]
+        )
 
     def _probabilities(self):
         return _registry.CLASSIFICATION_LOSSES[self._loss_in_use()].probabilities

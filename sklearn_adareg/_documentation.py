@@ -144,6 +144,13 @@ validation_scores_ : list of float
     Score on the held-out rows after each pass; with ``early_stopping``.
 validation_score_curve_ : list of float
     The same list, under its name in version 0.1.
+coef_std_ : ndarray of the shape of `coef_`
+    Standard errors of the weights, from the matrix of the steps: those of the minimiser on the rows, times what Newton steps add.
+    For ``loss="squared_error"`` and ``"log_loss"`` (two classes), in the full structure; in the block and diagonal ones with
+    ``potential="ons"``, ``eta=3.0`` and ``average=20.0``, where features are uncorrelated across blocks and have mean 0.
+    They want 50 rows or more per weight, of weight 1, and no forgetting. Elsewhere an AttributeError says what is missing.
+intercept_std_ : ndarray of shape (n_vectors,)
+    Standard errors of the intercepts.
 progressive_loss_ : float
     Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
     needs no held-out rows. With ``average="auto"`` these predictions are those of the model published before the row, which

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from . import _bounds, _certificates, _workers
+from . import _bounds, _certificates, _error_bars, _workers
 from ._checks import check_rows
 from ._guard import guard_of
 from ._margins import margins
@@ -157,6 +157,33 @@ class FittedLinearModel:
         return _certificates.certify(
             self._state, self._begun_with.get("blocks", self.blocks), delta
         )
+
+    @property
+    def coef_std_(self):
+        """Standard errors of ``coef_``."""
+        std = self._weights_std()[:, : self._state.recipe.d]
+        return std if self._state.recipe.rows_of_coef else std[0]
+
+    @property
+    def intercept_std_(self):
+        """Standard errors of ``intercept_``; 0 where none is learnt."""
+        std, recipe = self._weights_std(), self._state.recipe
+        return std[:, recipe.d].copy() if recipe.intercept else np.zeros(len(std))
+
+    def _weights_std(self):
+        self._fitted_state()
+        try:
+            return self._error_bars().std()
+        except ValueError as refusal:
+            raise AttributeError(str(refusal)) from refusal
+
+    def _error_bars(self):
+        """The standard errors of the model as it is now, or a refusal in a sentence."""
+        state = self._fitted_state()
+        why_not = _error_bars.refusal(state)
+        if why_not:
+            raise ValueError(why_not)
+        return guard_of(self).read(lambda: _error_bars.ErrorBars(state, self.shuffle))
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.

@@ -32,7 +32,7 @@ def encode(y, classes, weights):
         if unknown.any():
             raise ValueError(
                 f"y has the label {shown(y[unknown][0])}, which is not among the classes {shown(classes)}; drop those "
-                "rows, or start anew with all labels in classes."
+                "rows, pass classes with it to partial_fit (three or more can become more), or start anew with all labels."
             )
     return encoded.reshape(-1, 1)
 

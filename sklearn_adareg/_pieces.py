@@ -54,6 +54,8 @@ class Loss:
     degree: int = 0  # ℓ(ρr) = ρ^degree ℓ(r) in the residual r; 0: not a loss of the residual
     curved: bool = False  # it has a continuous slope, so that Newton steps come to its minimum
     nonnegative_targets: bool = False
+    # mean loss → φ, the ratio of E ℓ'² to E ℓ'' where the model is right; None: not known
+    dispersion: Callable | None = None
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
     plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
     summary: str = ""  # a clause for the documentation
@@ -116,6 +118,7 @@ class Structure:
     couples_lanes: bool = (
         False  # one H for all weight vectors of a model, of which it needs several
     )
+    takes_more_lanes: bool = False  # a running state can be given more weight vectors
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
     takes_domains: bool = True  # has projections in the norm of H⁻¹
@@ -124,6 +127,9 @@ class Structure:
     has_rank: bool = False  # is told how many directions to keep
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
+    tells_errors: bool = (
+        False  # G⁻¹ is a covariance, if features are uncorrelated where G has zeros
+    )
     auto_potential: str = "adagrad"  # what potential="auto" is
     auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
     memory: Callable | None = (

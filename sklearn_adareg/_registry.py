@@ -35,6 +35,11 @@ from ._potentials import SpectralPotential
 LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
 
 
+def _twice(mean_loss):
+    """The mean square of residuals, of which the loss is half."""
+    return 2 * mean_loss
+
+
 LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
@@ -43,6 +48,7 @@ CLASSIFICATION_LOSSES = {
         probabilities=Probabilities(_probabilities.logistic, _probabilities.log_logistic),
         constants=_loss_constants.log_loss,
         joint_constants=_loss_constants.softmax,
+        dispersion=np.ones_like,
         clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
         curved=True,
         plain="sklearn.linear_model.LogisticRegression",
@@ -69,6 +75,7 @@ REGRESSION_LOSSES = {
         constants=_loss_constants.squared_error,
         degree=2,
         curved=True,
+        dispersion=_twice,
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
@@ -237,8 +244,10 @@ def _kronecker_memory(lanes, D):
 STRUCTURES = {
     "full": Structure(
         _full_kernel,
+        takes_more_lanes=True,
         newton=True,
         forgets=True,
+        tells_errors=True,
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         memory=_full_memory,
@@ -246,7 +255,9 @@ STRUCTURES = {
     ),
     "block": Structure(
         _block_kernel,
+        takes_more_lanes=True,
         forgets=True,
+        tells_errors=True,
         has_blocks=True,
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
@@ -276,17 +287,20 @@ STRUCTURES = {
     ),
     "diag": Structure(
         _diag_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         auto_pair=("pnorm", {"p": 2.0}),
         sparse_rounds=True,
         forgets=True,
+        tells_errors=True,
         own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
     ),
     "iso": Structure(
         _iso_kernel,
+        takes_more_lanes=True,
         takes_l1=True,
         stack=True,
         sparse_rounds=True,

@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg, Told
+from ._checks import check_rows
 from ._documentation import document, options
 from ._recipe import ModelShape
 from ._rules import Registered
@@ -220,20 +221,29 @@ insensitivity : float, default=0.1
     def _first_rows(self, X, y, sample_weight, told=None):
         return self._begin(X, y, sample_weight, told=told)
 
-    def predict(self, X):
+    def predict(self, X, return_std=False):
         """The prediction for each row: the margin, or its exponential where the loss has a log link.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new target about each prediction, too: the noise and the error of the
+            weights, as in :class:`~sklearn.linear_model.BayesianRidge`. See ``coef_std_`` for what it needs. Costs :math:`O(d^2)` a
+            row in addition, :math:`O(\\mathrm{nnz})` for the diagonal structure.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Predictions.
+            Predictions; with ``return_std``, a pair of predictions and standard deviations of the same shape.
         """
-        return self._predictions(self._margins(X))
+        predictions = self._predictions(self._margins(X))
+        if not return_std:
+            return predictions
+        bars = self._error_bars()
+        std = np.hypot(bars.margin_std(check_rows(self, X)), np.sqrt(bars.dispersions))
+        return predictions, std.reshape(predictions.shape)
 
     def _predictions(self, margins):
         predictions = self._decide(margins, None)

@@ -88,6 +88,23 @@ cdef class Newton(Full):
             self.zc = np.empty(widest)
         self.columns.make_room(widest + self.setting.d)
 
+    def accumulated(self):
+        """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
+        inflation = self.arrays["inflation"][:, None, None]
+        diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
+        return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
+
+    def begin_lanes(self, lanes):
+        columns, names = self.arrays["columns"][:self.setting.d], Columns.names()
+        ridges = columns[:, names.index("ridge")]
+        for i in np.flatnonzero(ridges):
+            for lane in lanes:
+                ridge = self.setting.epsilons[lane] * ridges[i]
+                if lane < self.setting.whole_lanes:
+                    self.arrays["G"][lane, i, i], self.arrays["P"][lane, i, i] = ridge, 1.0 / ridge
+                else:
+                    self.arrays["diagonal"][lane - self.setting.whole_lanes, i] = ridge
+
     def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
         """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
         cdef Py_ssize_t k, r, lane
@@ -163,10 +180,7 @@ cdef class Newton(Full):
 
     def mean_matrices(self):
         """G of each lane, (L, D, D), over the number of rounds in it."""
-        whole, L, D = self.setting.whole_lanes, self.setting.L, self.setting.D
-        G = np.zeros((L, D, D))
-        G[:whole] = self.members.inverse.accumulated() / self.arrays["inflation"][:, None, None]
-        G[whole:, np.arange(D), np.arange(D)] = self.arrays["diagonal"]
+        G = self.accumulated()
         t, kept = self.arrays["clock"][0], np.asarray(self.setting.kept)
         with np.errstate(all="ignore"):
             rounds = np.where(kept < 1.0, (1.0 - kept**t) / (1.0 - kept), t)

@@ -56,6 +56,9 @@ cdef class Structure:
         without it all of them."""
         return FeatureScale.in_raw_units(self.arrays, weights, *at) if self.setting.scaled else weights
 
+    def begin_lanes(self, lanes):
+        """Lanes that were added to a running state, as allocated, begin in the units that the features have now."""
+
     def mixture(self, of_averages, of_iterates, *at):
         """Σ_r (of_averages[k, r] average + of_iterates[k, r] iterate) of the lanes r·K + k, (K, D)."""
         K, R = self.setting.K, self.setting.R

@@ -214,10 +214,10 @@ def spoilt(value, where=(7, 2), array=X):
 
 
 BAD_ROWS = [
-    (spoilt(np.nan), "Input X contains NaN"),
-    (spoilt(np.inf), "Input X contains infinity"),
+    (spoilt(np.nan), r"Input X contains NaN \(row 7, column 2\).*SimpleImputer"),
+    (spoilt(np.inf), r"Input X contains infinity .*\(row 7, column 2\).*clip"),
     (spoilt(-np.inf).astype(np.float32), "Input X contains infinity"),
-    (sparse.csr_array(spoilt(np.nan)), "Input X contains NaN"),
+    (sparse.csr_array(spoilt(np.nan)), r"Input X contains NaN \(row 7, column 2\).*SimpleImputer"),
     (X[0], "Expected 2D array, got 1D array instead"),
     (X[:, :, None], "Found array with dim 3"),
     (X[:-1], "inconsistent numbers of samples"),
@@ -307,7 +307,9 @@ def test_the_first_partial_fit_needs_the_classes_and_later_ones_cannot_change_th
         "needs classes in its first call", lambda m: m.partial_fit(X, Y), new
     )
     assert_refused_without_a_trace(
-        "differs from the first call's", lambda m: m.partial_fit(X, Y, classes=[-1, 1, 2]), running
+        "labels that this model does not know",
+        lambda m: m.partial_fit(X, Y, classes=[-1, 1, 2]),
+        running,
     )
     running.partial_fit(X, Y, classes=[1, -1])  # the same in another order
 
