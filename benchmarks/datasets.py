@@ -152,8 +152,8 @@ class Folder:
         """The sets of a task that the folder holds."""
         return [name for name in REFERENCES[task] if self.has(name)]
 
-    def split(self, name):
-        """Train and test rows: the official test file, or else a fixed 70 % to train."""
+    def split(self, name, seed=1):
+        """Train rows in an order drawn from ``seed``, and test rows: the official test file, or else a fixed 30 %."""
         task = next(task for task in TASKS if name in REFERENCES[task])
         X, y, *test = self._arrays(name)
         if test:
@@ -162,7 +162,7 @@ class Folder:
             order = np.random.default_rng(0).permutation(len(y))
             train, held = np.split(order, [int(0.7 * len(y))])
             X, y, X_test, y_test = X[train], y[train], X[held], y[held]
-        order = np.random.default_rng(1).permutation(len(y))
+        order = np.random.default_rng(seed).permutation(len(y))
         return Split(name, task, X[order], y[order], X_test, y_test)
 
     def stream(self, name):
