@@ -218,7 +218,7 @@ def river_model(task, zeros=True):
     return scaler | model(optimizer=optim.AdaGrad())
 
 
-def _keeps_zeros(X):
+def keeps_zeros(X):
     """Rows that are mostly zeros go to river without them, or it would take hours."""
     return (
         X.shape[1] <= SMALL_ENOUGH_FOR_FULL
@@ -226,7 +226,7 @@ def _keeps_zeros(X):
     )
 
 
-def _river_rows(X, zeros):
+def river_rows(X, zeros):
     """Rows as dicts."""
     rows = sparse.csr_matrix(X)
     everything = dict.fromkeys(range(X.shape[1]), 0.0) if zeros else {}
@@ -235,7 +235,7 @@ def _river_rows(X, zeros):
         yield {**everything, **dict(present)}
 
 
-def _river_score(model, task, row, classes):
+def river_score(model, task, row, classes):
     if task == "regression":
         return model.predict_one(row)
     odds = model.predict_proba_one(row)
@@ -245,7 +245,7 @@ def _river_score(model, task, row, classes):
     return [odds.get(label, 0.0 if odds else 1 / classes) for label in range(classes)]
 
 
-def _river_labels(task, y):
+def river_labels(task, y):
     return (
         y.tolist()
         if task == "regression"
@@ -257,26 +257,26 @@ def _river_labels(task, y):
 
 def river_pass(split):
     """One pass of river, row by row; the time of the dicts is not counted."""
-    zeros = _keeps_zeros(split.X)
+    zeros = keeps_zeros(split.X)
     model, classes = river_model(split.task, zeros), len(np.unique(split.y))
     wall = cpu = 0.0
     for row, label in zip(
-        _river_rows(split.X, zeros), _river_labels(split.task, split.y), strict=True
+        river_rows(split.X, zeros), river_labels(split.task, split.y), strict=True
     ):
         _, wall_of_row, cpu_of_row = clocked(
             lambda row=row, label=label: model.learn_one(row, label)
         )
         wall, cpu = wall + wall_of_row, cpu + cpu_of_row
-    rows = _river_rows(split.X_test, zeros)
-    scores = np.array([_river_score(model, split.task, row, classes) for row in rows])
+    rows = river_rows(split.X_test, zeros)
+    scores = np.array([river_score(model, split.task, row, classes) for row in rows])
     return Outcome(split.loss(scores), wall, cpu)
 
 
 def river_stream(task, X, y):
     """Scores that river gave to each row before it learnt from it."""
-    zeros = _keeps_zeros(X)
+    zeros = keeps_zeros(X)
     model, classes, scores = river_model(task, zeros), len(np.unique(y)), []
-    for row, label in zip(_river_rows(X, zeros), _river_labels(task, y), strict=True):
-        scores.append(_river_score(model, task, row, classes))
+    for row, label in zip(river_rows(X, zeros), river_labels(task, y), strict=True):
+        scores.append(river_score(model, task, row, classes))
         model.learn_one(row, label)
     return np.array(scores)

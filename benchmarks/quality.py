@@ -12,6 +12,7 @@ from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
+from chunked_streams import run_streams
 from datasets import TASKS, Folder, add_folder_arguments, reference
 from learners import (
     SETTINGS,
@@ -26,7 +27,6 @@ from learners import (
     sgd_pass,
     vw_pass,
 )
-from streams import run_streams
 from threadpoolctl import threadpool_limits
 
 COLUMNS = ("adareg", "diag", "full", "sgd1 raw", "sgd1", "sgd", "vw", "river")

@@ -163,9 +163,9 @@ progressive_curve_ : dict of ndarrays
 memory_ : float
     The effective number of rows in use now, :math:`\\sum_k w_k (1-\\lambda_k^t)/(1-\\lambda_k)` over the members of a committee, with
     :math:`t` where :math:`\\lambda_k = 1`: member k keeps :math:`\\lambda_k` per row, and :math:`w_k` is what all members of that
-    :math:`\\lambda_k` count together in ``coef_``, as a share. Without a committee :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of
-    h; where nothing is forgotten it is ``t_``. It falls when a stream changes and grows back. Every pass of ``fit`` counts its
-    rows again.
+    :math:`\\lambda_k` count together in ``coef_``, as a share of those that count more than 0. Without a committee
+    :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of h; where nothing is forgotten it is ``t_``. It falls when a stream changes and
+    grows back. Every pass of ``fit`` counts its rows again.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with several priors and memories, combined by their progressive

@@ -150,22 +150,16 @@ cdef class Committee(Method):
         return np.array(self.coefficients)
 
     def memory(self):
-        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) with w what the members of one λ count together, in absolute value: two
-        that keep the same rows and have opposite signs cancel each other's weights."""
+        """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) / Σ w with w what the members of one λ count together; where that is
+        negative, the combination takes those rows away from what others have of them, and w is 0."""
         kept = np.array([self.setting.kept_by(r) for r in range(self.R)])
         factors, which = np.unique(np.concatenate([kept[np.asarray(self.steady_members)], kept]), return_inverse=True)
         together = self.present_coefficients() @ (which[:, None] == np.arange(len(factors)))
-        counts = np.abs(together).mean(axis=0)
+        counts = np.maximum(together, 0.0).mean(axis=0)
         rounds = self.arrays["clock"][0]
         with np.errstate(divide="ignore", invalid="ignore"):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
-
-    def steady_losses_so_far(self):
-        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
-        first, many = self.steady_losses, self.S + self.stacked
-        kept = np.asarray(self.numbers)
-        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
 
     # ---- a round ----------------------------------------------------------------------------------------------------
 
