@@ -4,6 +4,7 @@ from . import regret, streams
 from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
+from ._merge import merge
 from ._model_files import load_model, save_model
 from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
@@ -18,6 +19,7 @@ __all__ = [
     "RiskCertificate",
     "SpectralPotential",
     "load_model",
+    "merge",
     "regret",
     "save_model",
     "streams",

@@ -14,12 +14,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from . import _auto, _early, _finish, _registry, _rules, _theory, _workers
+from . import _auto, _early, _finish, _registry, _rules, _starting, _theory, _workers
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._checks import check_columns, check_finite, check_rows_and_targets, shown
 from ._fitted import FittedLinearModel
 from ._guard import guard_of
-from ._holdout import TrainingSet, ValidationSet, hold_out
+from ._holdout import TrainingSet, hold_out
 from ._kernels import _rounds
 from ._new_classes import with_more_classes
 from ._parameters import CheckedParameters
@@ -95,11 +95,12 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
-    def _fit(self, X, y, sample_weight, X_val=None, y_val=None, sample_weight_val=None):
+    def _fit(self, X, y, sample_weight, validation, start):
         """Up to ``max_iter`` passes; the new state replaces the old one if all went well."""
         given = (X, y, sample_weight)
+        anew = not self.warm_start or any(part is not None for part in start)
         with guard_of(self).calls, self._features_restored_on_failure():
-            earlier = self._state if self.warm_start and self.__sklearn_is_fitted__() else None
+            earlier = None if anew or not self.__sklearn_is_fitted__() else self._state
             X, y, weights = self._validate(
                 X, y, sample_weight, reset=earlier is None, finite=not self._rounds_check_rows()
             )
@@ -119,9 +120,14 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             order, score = hold_out(
                 self,
                 TrainingSet(X, y, weights, order, classes),
-                ValidationSet(X_val, y_val, sample_weight_val),
+                validation,
                 rng,
             )
+            if any(part is not None for part in start):
+                start = _starting.check_start(state.recipe, *start)
+                check_finite(self, X)
+                check_columns(X)
+                _starting.begin_at(state, X[order], *start)
             if self._rounds_check_rows() and len(order) < X.shape[0]:
                 check_finite(self, X)
                 check_columns(X)  # also of the rows held out, which no round reads

@@ -88,6 +88,11 @@ def refusal(state, blocks):
         )
     if progress.total("rows") == 0:
         return "This model has no losses of rows at first sight; fit it anew, or call partial_fit."
+    if state.units_from_rows:
+        return (
+            "coef_init takes the units of the features from all rows before these are predicted, so their losses prove nothing; fit "
+            "without coef_init and intercept_init."
+        )
     if recipe.limits is not None:
         return (
             'eta="theory" and epsilon="theory" take their sizes from the rows of the first call before these are predicted, so their '

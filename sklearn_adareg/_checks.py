@@ -113,7 +113,7 @@ def _not_finite(X, name):
             "instance by sklearn.impute.SimpleImputer, or drop those rows."
         )
     return (
-        f"Input X contains infinity or a value too large for dtype('{X.dtype}') {where}, and {name} would predict nothing "
+        f"Input X contains infinity or a value too large for {X.dtype} {where}, and {name} would predict nothing "
         "finite; clip such values, or drop those rows."
     )
 

@@ -8,6 +8,7 @@ from . import _bounds, _certificates, _error_bars, _workers
 from ._checks import check_rows
 from ._guard import guard_of
 from ._margins import margins
+from ._merging import merge_models
 from ._serving import plain_model
 from ._state import Publication
 
@@ -229,6 +230,26 @@ class FittedLinearModel:
         """
         check_is_fitted(self)
         return plain_model(self)
+
+    def merge(self, other):
+        """One model as if it had seen the rows of this model and of another one, both of which stay as they are.
+
+        Parameters
+        ----------
+        other : estimator
+            A fitted model of the same kind and with the same parameters.
+
+        Returns
+        -------
+        estimator
+            A new model, which goes on learning.
+
+        See Also
+        --------
+        sklearn_adareg.merge : The same for any number of models, with what is exact and what is not.
+        """
+        check_is_fitted(self)
+        return merge_models([self, other])
 
     def regret_bound(self, *, diameter=None):
         r"""What is proved about the regret of this model: the closed form that fits it, at the :math:`G_T` that it has.

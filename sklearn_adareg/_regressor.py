@@ -11,6 +11,7 @@ from . import _registry
 from ._base import BaseAdaReg, Told
 from ._checks import check_rows
 from ._documentation import document, options
+from ._holdout import ValidationSet
 from ._recipe import ModelShape
 from ._rules import Registered
 
@@ -144,7 +145,18 @@ insensitivity : float, default=0.1
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+        coef_init=None,
+        intercept_init=None,
+    ):
         """Learn from all rows, in up to ``max_iter`` passes.
 
         Parameters
@@ -160,13 +172,18 @@ insensitivity : float, default=0.1
             like X with ``Pipeline(..., transform_input=["X_val"])``.
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of the rows of ``X_val``.
+        coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
+            Weights to begin at, in raw units, those of a batch model for example; 0 without them. Only :math:`x_1` is moved: G begins
+            at :math:`G_0` all the same, so Newton steps take these weights as the mean of their prior, penalties still pull to 0,
+            and features get the units of all rows at once. A new model begins, whatever ``warm_start`` says.
 
         Returns
         -------
         self : object
             The fitted estimator.
         """
-        return self._fit(X, y, sample_weight, X_val, y_val, sample_weight_val)
+        validation = ValidationSet(X_val, y_val, sample_weight_val)
+        return self._fit(X, y, sample_weight, validation, (coef_init, intercept_init))
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from these rows, once, in their order.

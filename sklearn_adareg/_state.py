@@ -18,7 +18,7 @@ class Block:
     """The arrays of weight vectors that read each row together."""
 
     def __init__(self, recipe, first_lane, lanes):
-        self.recipe = replace(recipe, lanes=lanes)
+        self.recipe = recipe if recipe.lanes == lanes else replace(recipe, lanes=lanes)
         self.first_lane = first_lane
         self.arrays = _recipe.allocate(recipe, lanes)
 
@@ -74,6 +74,7 @@ class State:
     """
 
     frame = None  # the coordinates that the blocks learn in; None: those of the rows
+    units_from_rows = False  # features got their units from rows before these were predicted
     early = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
 
     def __init__(self, recipe, classes=None):

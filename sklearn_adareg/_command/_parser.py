@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import sklearn_adareg
 
-from . import _info, _predict, _train
+from . import _info, _merge, _predict, _train
 
 DESCRIPTION = """\
 Linear models learnt online, in one pass, from files of any size.
@@ -15,6 +15,7 @@ No learning rate, no scaling, no preprocessing: name the file and the column to 
   adareg train clicks.parquet --target clicked --model clicks.skops
   adareg info clicks.skops
   adareg predict new.parquet --model clicks.skops --output predictions.csv
+  adareg merge monday.skops tuesday.skops -o both.skops
 """
 EPILOG = """\
 Files: .parquet, .csv and .tsv (need pyarrow), .svm (svmlight); text also with .gz, .bz2 or .xz.
@@ -43,6 +44,16 @@ Predict the rows of files, chunk by chunk.
 
 With --target the loss on these rows is printed to the standard error.
 """
+MERGE = """\
+Make one model of several that learnt from different rows.
+
+  adareg train day1.parquet --target y --model day1.skops
+  adareg train day2.parquet --target y --model day2.skops
+  adareg merge day1.skops day2.skops -o both.skops
+
+It is about what one pass over all rows would have given, and goes on learning (train --start).
+Give every model the same options and, with --classes, the same labels.
+"""
 
 
 def make_parser():
@@ -59,9 +70,7 @@ def make_parser():
     info.add_argument(
         "--weights", type=int, default=10, metavar="N", help="largest weights to show (10)"
     )
-    merge = getattr(sklearn_adareg, "merge", None)
-    if merge is not None:
-        _add_merge(commands, merge)
+    _add_merge(commands)
     return parser
 
 
@@ -200,14 +209,14 @@ def _add_file_options(parser):
     )
 
 
-def _add_merge(commands, merge):
-    from . import _merge
-
-    parser = _add(
-        commands, "merge", "Make one model of several that learnt from different rows.", _merge.run
-    )
-    parser.set_defaults(merge=merge)
+def _add_merge(commands):
+    parser = _add(commands, "merge", MERGE, _merge.run)
     parser.add_argument("models", nargs="+", metavar="MODEL", help="the models")
+    parser.add_argument(
+        "--base",
+        metavar="MODEL",
+        help="the model that all of them were trained on from (train --start); it counts once",
+    )
     parser.add_argument(
         "-o", "--output", required=True, metavar="FILE", help="where the model goes"
     )

@@ -51,7 +51,7 @@ cdef enum:
 cdef double[DISCOUNTS] DISCOUNT = [0.95, 0.99, 0.999, 1.0]
 
 
-def _layout(Setting setting):
+def layout(Setting setting):
     """Where the numbers of a group are, and how many they are."""
     R = setting.R
     S = sum(setting.kept_by(r) == 1.0 for r in range(R))
@@ -73,7 +73,7 @@ cdef class Committee(Method):
         arrays = super().allocate(structure, setting, sparse)
         arrays.update(cls.allocate_units(setting, setting.K, "committee_"))
         groups = 1 if setting.joint else setting.K
-        S, starts, size = _layout(setting)
+        S, starts, size = layout(setting)
         arrays["committee"], arrays["committee_mean"] = np.zeros((groups, size)), np.zeros(setting.K + 1)
         for name in ("steady_v", "recent_v"):
             if name in starts and (S or name == "recent_v"):
@@ -84,7 +84,7 @@ cdef class Committee(Method):
     def __init__(self, Structure structure):
         super().__init__(structure)
         setting, K, R = self.setting, self.setting.K, self.setting.R
-        self.S, starts, self.size = _layout(setting)
+        self.S, starts, self.size = layout(setting)
         self.R = R
         for name in ("steady_losses", "steady_v", "steady_S", "steady_mixed", "discounted", "recent_losses", "recent_v", "recent_S",
                      "side_losses", "surprise"):

@@ -10,6 +10,7 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] charged         # the round up to which a coordinate has forgotten, where it does
     cdef double[::1] gauge           # of each lane's point, for the domain
     cdef double[::1] astray          # lanes whose point is not the unprojected one (dual averaging)
+    cdef bint in_place               # dense rows are worked on where the numbers lie: no piece can fail
     cdef bint plain                  # mirror descent without penalty and domain
     cdef bint fade_together          # the sums of all coordinates forget at once, by a common factor
     cdef bint moves_all              # every coordinate moves in every round

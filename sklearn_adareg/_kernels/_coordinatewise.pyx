@@ -92,6 +92,8 @@ cdef class Coordinatewise(Structure):
         self.last, self.charged, self.subgradient = arrays.get("last"), arrays.get("charged"), arrays.get("subgradient")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
         self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+        self.in_place = (self.cells.stride == setting.L and not potential.fallible and self.memory is None
+                         and not (setting.scaled and setting.start != 0.0))
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
         # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
         self.tells = (not self.penalised or (setting.averaging and setting.R == 1)) and (
@@ -211,7 +213,9 @@ cdef class Coordinatewise(Structure):
         return False
 
     cdef void enter(self, Row* row) noexcept nogil:
-        if self.memory is not None and self.works_in_place(row):
+        if row.index == NULL and self.in_place:
+            self.cells.take_vectors(row)
+        elif self.memory is not None and self.works_in_place(row):
             self.cells.take_vectors(row)
         elif self.memory is not None:
             self.cells.take_copies(row)
@@ -222,9 +226,6 @@ cdef class Coordinatewise(Structure):
                 self.keep_raw_start(row)
         elif row.index != NULL and self.by_records():
             self.cells.take_records()
-        elif (row.index == NULL and self.cells.stride == self.setting.L and not self.potential.fallible
-              and not (self.setting.scaled and self.setting.start != 0.0)):
-            self.cells.take_vectors(row)
         else:
             self.cells.take_copies(row)
             if self.setting.scaled and self.setting.start != 0.0:
@@ -445,12 +446,18 @@ cdef class Coordinatewise(Structure):
     cdef void lane_slopes(self) noexcept nogil:
         """η times the slope of each lane, in the units of the lane."""
         cdef Py_ssize_t l
+        cdef Py_ssize_t L = self.setting.L
+        cdef double* es = &self.es[0]
+        cdef const double* slopes = self.slopes
+        cdef const double* eta = &self.setting.eta[0]
+        cdef const double* rho = &self.rho[0]
         if self.scale is None:
-            for l in range(self.setting.L):
-                self.es[l] = self.setting.eta[l] * self.rho[l] * self.slopes[l]
+            es[0] = eta[0] * rho[0] * slopes[0]          # most models have one lane, and no need for a loop in vectors
+            for l in range(1, L):
+                es[l] = eta[l] * rho[l] * slopes[l]
             return
-        for l in range(self.setting.L):
-            self.es[l] = self.lane_rate(l) * self.slopes[l]
+        for l in range(L):
+            es[l] = self.lane_rate(l) * slopes[l]
 
     cdef double lane_rate(self, Py_ssize_t lane) noexcept nogil:
         """η, in units of the residuals, and shared by as many features as a row has active ones."""

@@ -6,6 +6,9 @@ cdef enum:
     # behind them: whether a row had another weight than 1, and the grid of the curve
     WEIGHTED = KEPT, POINTS, STEP, NEXT, ALL
 
+cdef enum:
+    AT_ONCE = 64                     # rows that are added up together
+
 
 @cython.final
 cdef class Transcript:
@@ -20,29 +23,26 @@ cdef class Records:
     cdef double[:, ::1] points       # sums at the rounds of the grid
     cdef Py_ssize_t classes          # 0: targets are numbers
     cdef double low, high            # what losses are clipped to
+    cdef double[AT_ONCE] values      # of the rows that wait to be added up: losses,
+    cdef double[AT_ONCE] weights     # weights,
+    cdef char[AT_ONCE] mistaken      # and whether they were predicted wrong
+    cdef Py_ssize_t waiting, enough  # how many rows wait, and at how many they are added up
+    cdef void begin(self) noexcept nogil
+    cdef void add_up(self) noexcept nogil
     cdef void mark(self) noexcept nogil
+    cdef bint misses(self, const double* margins, double label) noexcept nogil
 
     cdef inline void note(self, double value, double weight, const double* margins, const double* target) noexcept nogil:
-        """A row at first sight: the loss of its prediction, its weight, the margins of all weight vectors, its target."""
-        cdef double* sums = &self.sums[0]
-        cdef double raised = value if value > self.low else self.low        # one instruction each, and no branch
-        cdef double clipped = raised if raised < self.high else self.high
-        cdef double rows = sums[ROWS]
-        cdef double gap = clipped - sums[CLIPPED] / (rows if rows > 1.0 else 1.0)
-        cdef Py_ssize_t k, best = 0
-        sums[ROWS] = rows + 1.0
-        sums[LOSS] += weight * value
-        sums[WEIGHT] += weight
-        sums[CLIPPED] += clipped
-        sums[VARIANCE] += gap * gap
-        if weight != 1.0:
-            sums[WEIGHTED] = 1.0
+        """A row at first sight: the loss of its prediction, its weight, the margins of all weight vectors, its target.
+
+        It waits for ``add_up``: in a short round every instruction counts, and many rows at once are added up in registers.
+        """
+        cdef Py_ssize_t k = self.waiting
+        self.values[k], self.weights[k] = value, weight
         if self.classes == 2:
-            sums[MISTAKES] += (margins[0] > 0.0) != (target[0] > 0.0)
-        elif self.classes > 2:
-            for k in range(1, self.classes):
-                if margins[k] > margins[best]:
-                    best = k
-            sums[MISTAKES] += best != <Py_ssize_t> target[0]
-        if sums[ROWS] >= sums[NEXT]:
-            self.mark()
+            self.mistaken[k] = (margins[0] > 0.0) != (target[0] > 0.0)
+        else:
+            self.mistaken[k] = self.classes > 2 and self.misses(margins, target[0])
+        self.waiting = k + 1
+        if k + 1 == self.enough:
+            self.add_up()

@@ -23,6 +23,16 @@ def allocate():
     return sums, np.zeros((CAPACITY, KEPT))
 
 
+def grid(rows):
+    """The rounds of a curve over so many rows, its step, and the round of the next point: what ``mark`` comes to."""
+    step = 1
+    while rows >= MOST * step:
+        step *= 2
+    rounds = {2 ** k for k in range(int(rows).bit_length())} | set(range(step, int(rows) + 1, step))
+    last = max(rounds, default=0)
+    return np.array(sorted(rounds), dtype=np.float64), step, max(1, 2 * last if last < step else last - last % step + step)
+
+
 def mismatch(sums, points):
     """What of saved sums and points no rounds can have left, in a clause; None if all fits."""
     for array, shape in ((sums, (ALL,)), (points, (CAPACITY, KEPT))):
@@ -44,9 +54,52 @@ cdef class Records:
         """The rounds of a transcript; targets and weights go by row number."""
         cdef Py_ssize_t k
         with nogil:
+            self.begin()
             for k in range(transcript.values.shape[0]):
                 self.note(transcript.values[k], weights[order[k]] if weights.shape[0] > 0 else 1.0, &transcript.margins[k, 0],
                           &targets[order[k], 0])
+            self.add_up()
+
+    cdef void begin(self) noexcept nogil:
+        """Rows are about to come. Whoever lets them come calls ``add_up`` after the last one."""
+        cdef double ahead = self.sums[NEXT] - self.sums[ROWS]          # to the next point of the curve
+        self.waiting = 0
+        self.enough = AT_ONCE if ahead > AT_ONCE else (<Py_ssize_t> ahead if ahead > 1.0 else 1)
+
+    cdef bint misses(self, const double* margins, double label) noexcept nogil:
+        """Whether the largest margin is another class's."""
+        cdef Py_ssize_t k, best = 0
+        for k in range(1, self.classes):
+            if margins[k] > margins[best]:
+                best = k
+        return best != <Py_ssize_t> label
+
+    cdef void add_up(self) noexcept nogil:
+        """Add the rows that wait to the sums, one after the other: how they came together does not show in the last bit."""
+        cdef double* sums = &self.sums[0]
+        cdef double rows = sums[ROWS], loss = sums[LOSS], weight = sums[WEIGHT], clipped_sum = sums[CLIPPED]
+        cdef double variance = sums[VARIANCE], low = self.low, high = self.high
+        cdef double raised, clipped, gap
+        cdef Py_ssize_t k, mistakes = 0
+        cdef bint weighted = False
+        for k in range(self.waiting):
+            raised = self.values[k] if self.values[k] > low else low         # one instruction each, and no branch
+            clipped = raised if raised < high else high
+            gap = clipped - clipped_sum / (rows if rows > 1.0 else 1.0)
+            rows += 1.0
+            loss += self.weights[k] * self.values[k]
+            weight += self.weights[k]
+            clipped_sum += clipped
+            variance += gap * gap
+            weighted |= self.weights[k] != 1.0
+            mistakes += self.mistaken[k]
+        sums[ROWS], sums[LOSS], sums[WEIGHT], sums[CLIPPED], sums[VARIANCE] = rows, loss, weight, clipped_sum, variance
+        sums[MISTAKES] += mistakes
+        if weighted:
+            sums[WEIGHTED] = 1.0
+        if rows >= sums[NEXT]:
+            self.mark()
+        self.begin()
 
     cdef void mark(self) noexcept nogil:
         """This round is a point of the curve; find the next one."""

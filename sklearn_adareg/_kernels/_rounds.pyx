@@ -40,14 +40,11 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
     round said.
     """
     cdef Tally tally = Tally()
-    cdef Py_ssize_t k, label
     method.structure.prepare(rows.widest)
     with nogil:
         play(method, method.structure, method.loss, rows, order, targets, weights, records, transcript, tally)
         if class_counts is not None:
-            for k in range(tally.rounds):
-                label = <Py_ssize_t> targets[order[k], 0]
-                class_counts[label if class_counts.shape[0] > 2 else label > 0] += 1.0      # two classes are −1 and 1
+            count(order[:tally.rounds], targets, class_counts)
         method.structure.clock.end_rounds()
     return tally
 
@@ -55,30 +52,40 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
 cdef void play(Method method, Structure structure, Loss loss, Rows rows, const Py_ssize_t[::1] order, const double[:, ::1] targets,
                const double[::1] weights, Records records, Transcript transcript, Tally tally) noexcept nogil:
     cdef Row[2] pair                 # the row of this round, and the next one, on its way while this one is learnt from
-    cdef Row* row
+    cdef Row* row = &pair[1]
+    cdef Row* coming = &pair[0]
     cdef Py_ssize_t i, k, l
     cdef Py_ssize_t n = order.shape[0]
     cdef Py_ssize_t lanes = structure.setting.L
     cdef bint weighted = weights.shape[0] > 0
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]
+    # what does not change between rounds, read once: a round of few features takes some 50 ns
     cdef bint direct = method.direct
     cdef bint in_residuals = not method.objective.plain
+    cdef bint watched = method.watched
+    cdef bint scaled = method.scale is not None
+    cdef bint as_published = method.as_published
+    cdef bint recorded = records is not None
+    cdef bint transcribed = transcript is not None
+    cdef double longest_step = structure.longest_step
     cdef bint earlier                # what was published before this round is worked out apart, since the row has changed units
     cdef double value, steepest, squared, reach, weight = 1.0, told = 0.0
     cdef double total_loss = 0.0, total_weight = 0.0
     cdef int status
     k = 0
+    if recorded:
+        records.begin()
     if n > 0:
-        rows.fetch(order[0], &pair[0])
+        rows.fetch(order[0], coming)
     for k in range(n):
         i = order[k]
         if k + LATER < n and order[k + SOON] != i + SOON:
             rows.announce(order[k + SOON], order[k + LATER])
             ask_for(&targets[order[k + SOON], 0], sizeof(double))
-        row = &pair[k & 1]
+        row, coming = coming, row
         if k + 1 < n:
-            rows.fetch(order[k + 1], &pair[(k + 1) & 1])
+            rows.fetch(order[k + 1], coming)
         if row.stray:
             tally.status = STRAY_COLUMN
             break
@@ -87,14 +94,14 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
             method.begin_round()
 
         # (1) Output x_t; receive f_t.
-        if method.scale is not None:
+        if scaled:
             method.scale.propose(row)
-        earlier = method.watched and method.scale is not None and method.scale.grew > 0
+        earlier = watched and scaled and method.scale.grew > 0
         if earlier:
             method.show_earlier(row)
         structure.enter(row)
         structure.predict(row, margins)
-        if method.watched and not earlier:
+        if watched and not earlier:
             earlier = structure.changed
             if earlier:
                 method.show(&structure.old_margins[0], &structure.old_averages[0])
@@ -107,7 +114,7 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
             value = loss.evaluate(margins, &targets[i, 0], slopes, lanes)
         else:
             value = method.suffer(&targets[i, 0], weight)
-        if method.watched:
+        if watched:
             told = method.tell(&targets[i, 0], value, earlier)
         steepest = 0.0
         for l in range(lanes):
@@ -115,13 +122,14 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
                 slopes[l] *= weight
             steepest += slopes[l] * slopes[l]
         squared = steepest * row.norm2                  # ‖g_t‖²
-        reach = structure.longest_step * structure.clock.C
+        reach = longest_step * structure.clock.C
         if in_residuals:
             reach *= largest(&structure.rho[0], lanes)  # steps are in the unit of the residuals
-        tally.status = overflow(value, squared, reach)
-        if tally.status != FINISHED:
-            structure.abandon(row)
-            break
+        if not ((1.0 if reach < 1.0 else reach) * (1.0 + squared) < LARGEST and isfinite(value)):      # at most then
+            tally.status = overflow(value, squared, reach)
+            if tally.status != FINISHED:
+                structure.abandon(row)
+                break
         if structure.fused and steepest != 0.0:
             structure.learn(row, slopes)                   # (2), (3) and (4) in one pass
         else:
@@ -141,10 +149,10 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         if method.in_units:
             method.commit(row)
         structure.clock.commit()
-        if records is not None:
-            records.note(told if method.as_published else value, weight, method.predicting, &targets[i, 0])
-        if transcript is not None:
-            transcript.values[k] = told if method.as_published else value
+        if recorded:
+            records.note(told if as_published else value, weight, method.predicting, &targets[i, 0])
+        if transcribed:
+            transcript.values[k] = told if as_published else value
             memcpy(&transcript.margins[k, 0], method.predicting, transcript.margins.shape[1] * sizeof(double))
             if transcript.shown is not None:
                 memcpy(&transcript.shown[k, 0], &method.shown[0], transcript.shown.shape[1] * sizeof(double))
@@ -152,10 +160,25 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         total_weight += weight
     else:
         k = n
+    if recorded:
+        records.add_up()
     tally.loss, tally.weight, tally.rounds = total_loss, total_weight, k
 
 
-cdef inline int overflow(double value, double squared, double reach) noexcept nogil:
+cdef void count(const Py_ssize_t[::1] order, const double[:, ::1] targets, double[::1] class_counts) noexcept nogil:
+    """Add the rows of each class; two classes are −1 and 1."""
+    cdef Py_ssize_t k, n = order.shape[0], positive = 0
+    if class_counts.shape[0] > 2:
+        for k in range(n):
+            class_counts[<Py_ssize_t> targets[order[k], 0]] += 1.0
+    else:                            # in a register: a sum in memory would wait for itself in every row
+        for k in range(n):
+            positive += targets[order[k], 0] > 0.0
+        class_counts[0] += n - positive
+        class_counts[1] += positive
+
+
+cdef int overflow(double value, double squared, double reach) noexcept nogil:
     """Whether a loss, a squared gradient, or a step that can go ``reach`` times the gradient far, is too large to go on."""
     if not isfinite(value):
         return LOSS_OVERFLOW

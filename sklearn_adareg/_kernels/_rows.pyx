@@ -153,6 +153,7 @@ cdef class DenseRows(Rows):
         row.n = self.d
         row.index = NULL
         row.stray = False
+        row.room = self.values.shape[1]
         if self.drop_zeros or self.drop_many:
             self.take_nonzeros(i, row, &self.numbers[self.turn, 0])
         if row.index == NULL:
@@ -160,11 +161,16 @@ cdef class DenseRows(Rows):
                 row.norm2 = take(<const float*> self.data + i * self.d, row.z, self.d)
             else:
                 row.norm2 = take(<const double*> self.data + i * self.d, row.z, self.d)
-        if self.framed:
-            self.enter_frame(row)
+            if self.framed:
+                self.enter_frame(row)
+            if self.D > self.d:
+                row.z[self.d] = 1.0
+                row.norm2 += 1.0
+                row.n = self.D
+            return
         if self.D > self.d:
             append_intercept(row, &self.numbers[self.turn, 0], self.d)
-        row.room = self.values.shape[1] if row.index == NULL else row.n
+        row.room = row.n
 
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
         cdef Py_ssize_t bytes = self.d * (sizeof(float) if self.single else sizeof(double))

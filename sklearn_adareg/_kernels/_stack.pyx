@@ -46,6 +46,11 @@ cdef class Stack(Method):
         arrays.update(CombinedPenalty.allocate(setting, stacks, width))
         return arrays
 
+    @staticmethod
+    def prior():
+        """λ of the regression."""
+        return PRIOR
+
     def __init__(self, Structure structure):
         super().__init__(structure)
         arrays, K = self.arrays, self.setting.K

@@ -186,16 +186,32 @@ def test_info_of_several_classes_and_of_a_bare_model(folder, capsys):
     assert "certificate     none: This model has learnt from rows with weights other than 1" in out
 
 
-def test_merge_is_there_when_models_can_be_merged(folder, capsys, monkeypatch):
-    run("train rows.parquet --target answer --model a.adareg --quiet", capsys)
+def test_merge_makes_one_model_of_several(folder, capsys):
+    half = TABLE.drop(columns="price")
+    half[:300].to_parquet("one.parquet")
+    half[300:].to_parquet("two.parquet")
+    for name in ("one", "two"):
+        run(
+            f"train {name}.parquet --target answer --classes no,yes --model {name}.adareg --quiet",
+            capsys,
+        )
+    run("merge one.adareg two.adareg -o both.adareg", capsys)
+    parts = [load_model(f"{name}.adareg") for name in ("one", "two")]
+    merged, expected = load_model("both.adareg"), sklearn_adareg.merge([m[-1] for m in parts])
+    np.testing.assert_array_equal(merged[-1].coef_, expected.coef_)
+    assert merged[-1].t_ == ROWS
+    scores = [
+        model.score(half.drop(columns="answer"), half["answer"]) for model in (merged, *parts)
+    ]
+    assert scores[0] > 0.8
+    out, _ = run("info both.adareg", capsys)
+    assert "rows            600" in out
     run("train rows.svm --model b.adareg --quiet", capsys)
-    monkeypatch.setattr(sklearn_adareg, "merge", lambda models: models[-1], raising=False)
-    run("merge a.adareg a.adareg -o c.adareg", capsys)
-    np.testing.assert_array_equal(
-        load_model("c.adareg")[-1].coef_, load_model("a.adareg")[-1].coef_
-    )
-    _, err = run("merge a.adareg b.adareg -o c.adareg", capsys, code=1)
+    _, err = run("merge one.adareg b.adareg -o c.adareg", capsys, code=1)
     assert "Some of these models read tables" in err
+    run("train rows.parquet --target answer --set eta=0.5 --model c.adareg --quiet", capsys)
+    _, err = run("merge one.adareg c.adareg -o d.adareg", capsys, code=1)
+    assert "since eta is 'auto' in one and 0.5 in another" in err
 
 
 REFUSED = {

@@ -151,6 +151,8 @@ def test_every_piece_of_metadata_can_be_requested(cls):
         "X_val": True,
         "y_val": True,
         "sample_weight_val": "weight_of_val",
+        "coef_init": None,
+        "intercept_init": None,
     }
     expected = {"sample_weight": True}
     if cls is AdaRegClassifier:
