@@ -169,11 +169,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         potential=potential,
         potential_parameters=dict(potential_parameters),
         paired=paired,
-        framed=paired
-        and not is_sparse
-        and not params["alpha"]
-        and params["domain"] is None
-        and resolve_half_life(params["half_life"]) is None,
+        framed=paired and not is_sparse and resolve_half_life(params["half_life"]) is None,
         structure=structure,
         blocks=_blocks.resolve(params["blocks"], X, feature_names)
         if _registry.STRUCTURES[structure].has_blocks

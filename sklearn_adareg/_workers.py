@@ -86,20 +86,34 @@ def records_of(state):
 
 def published(state):
     """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-    weights = _published(state)
-    d = state.recipe.d
-    intercepts = weights[:, d].copy() if state.recipe.intercept else np.zeros(len(weights))
-    coef = weights[:, :d].copy()
-    if state.frame is not None:
-        return _frame.to_raw(state.frame, coef, intercepts)
+    coef, intercepts = in_frame(state.blocks)
+    if state.frame is None:
+        return coef, intercepts
+    coef, intercepts = _frame.to_raw(state.frame, coef, intercepts)
+    if _frame.mixes(state.frame) and state.recipe.domain is not None:
+        domain = _recipe.domain_kernel(state.recipe)
+        coef = np.array([domain.confine(lane) for lane in coef])
     return coef, intercepts
 
 
-def _published(state, *at):
+def in_frame(blocks):
+    """Coefficients and intercepts in the coordinates that these blocks learn in."""
+    weights, recipe = _published(blocks), blocks[0].recipe
+    intercepts = weights[:, recipe.d].copy() if recipe.intercept else np.zeros(len(weights))
+    return weights[:, : recipe.d].copy(), intercepts
+
+
+def scales_of_rows(blocks):
+    """The mean curvatures that rows add, and root mean squares of their gradients, (lanes, d), in the coordinates of the blocks."""
+    parts = [method_of(block).structure.scales_of_rows() for block in blocks]
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
+def _published(blocks, *at):
     """The weights of all blocks, (lanes, D)."""
-    if len(state.blocks) == 1:
-        return method_of(state.blocks[0]).published(*at)
-    return np.concatenate([method_of(block).published(*at) for block in state.blocks])
+    if len(blocks) == 1:
+        return method_of(blocks[0]).published(*at)
+    return np.concatenate([method_of(block).published(*at) for block in blocks])
 
 
 def few_columns(state, X):
@@ -125,7 +139,7 @@ def margins_at(state, X):
     if state.recipe.intercept:
         at = np.append(at, state.recipe.d)
     data = np.ascontiguousarray(X.data, dtype=np.float64)
-    return sparse_margins(data, pointers, _published(state, at), state.recipe.intercept)
+    return sparse_margins(data, pointers, _published(state.blocks, at), state.recipe.intercept)
 
 
 def memory(state):

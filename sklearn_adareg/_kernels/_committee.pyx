@@ -434,7 +434,7 @@ cdef class Committee(Method):
         cdef Py_ssize_t R = self.R
         cdef const double* numbers = &self.numbers[group, 0]
         cdef const double* recent = &self.shares[S + 1]
-        cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        cdef double[:, ::1] of = self.penalty.candidates
         self.asleep = False
         self.find_weights(group)
         for r in range(S):
