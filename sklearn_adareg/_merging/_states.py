@@ -85,11 +85,11 @@ def _check_alike(states):
             )
 
 
+OTHER_MEMBERS = "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other members"
 REASONS = {
     "d": "merge models of the same features",
     "blocks": "pass blocks as groups of features, since blocks='auto' finds them in the first rows of each model",
-    "kept": "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other members",
-    "epsilon": "learn with partial_fit in all of them or with a shuffled fit in all of them, and the same epsilon",
+    **dict.fromkeys(("kept", "epsilon", "eta", "diagonal_members"), OTHER_MEMBERS),
 }
 
 
