@@ -83,7 +83,8 @@ class State:
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = new_blocks(recipe)
         self.early = () if recipe.framed else None
-        self.progress = Progress()  # of the rows at first sight
+        numbers = recipe.loss in _registry.REGRESSION_LOSSES
+        self.progress = Progress(recipe.lanes if numbers else 0)  # of the rows at first sight
         self.reported = (0.0, 0.0)  # losses and weights of what was last printed
         self.publication = None  # the fitted model as last shown
 
