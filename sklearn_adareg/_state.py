@@ -75,6 +75,7 @@ class State:
 
     frame = None  # the coordinates that the blocks learn in; None: those of the rows
     units_from_rows = False  # features got their units from rows before these were predicted
+    one_run = True  # these weight vectors have played all rounds, one after the other
     early = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
 
     def __init__(self, recipe, classes=None):
