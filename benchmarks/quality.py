@@ -1,7 +1,8 @@
 """How good is one pass over raw data without tuning? Ours and the peers, on a folder of data sets.
 
 ``python benchmarks/quality.py DATA_DIR`` prints a table of shares, 0 the tuned batch model and 1
-the constant predictor, and the streams. ``benchmarks/README.md`` says how to read it.
+the constant predictor, and the streams. Without a folder it runs on what ships with scikit-learn and river.
+``benchmarks/README.md`` says how to read it.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 from chunked_streams import run_streams
-from datasets import TASKS, Folder, add_folder_arguments, reference
+from datasets import TASKS, add_folder_arguments, open_folder, reference
 from learners import (
     SETTINGS,
     SMALL_ENOUGH_FOR_FULL,
@@ -28,6 +29,8 @@ from learners import (
     vw_pass,
 )
 from threadpoolctl import threadpool_limits
+
+import sklearn_adareg
 
 COLUMNS = ("adareg", "diag", "full", "sgd1 raw", "sgd1", "sgd", "vw", "river")
 AT_LEAST_ROWS = 5000  # below, a fit is over before a clock can tell
@@ -65,7 +68,8 @@ def measure(split, figures, peers):
     if peers and has_river():
         run("river", river_pass, split)
     losses = {name: outcome.loss for name, outcome in outcomes.items()}
-    losses.setdefault("vw", figures.vw1)
+    if np.isfinite(figures.vw1):
+        losses.setdefault("vw", figures.vw1)
     return {
         "data": split.name,
         "task": split.task,
@@ -135,11 +139,13 @@ def print_summary(rows):
     for task, group in by_task.items():
         shares = [row["shares"]["adareg"] for row in group]
         worst = group[int(np.argmax(shares))]
-        better = sum(row["shares"]["adareg"] < row["shares"]["vw"] for row in group)
+        beside = [row["shares"] for row in group if "vw" in row["shares"]]
+        better = sum(shares["adareg"] < shares["vw"] for shares in beside)
         print(
             f"{task}: mean share {np.mean(shares):.3f}, median {np.median(shares):.3f}, "
-            f"worst {max(shares):.3f} ({worst['data']}), "
-            f"better than Vowpal Wabbit on {better} of {len(group)}"
+            f"worst {max(shares):.3f} ({worst['data']})"
+            + f", better than Vowpal Wabbit on {better} of {len(beside)}"
+            * bool(beside)
         )
     for row in rows:
         if "failed" in row["chosen"]:
@@ -240,10 +246,11 @@ def run_convergence(folder, tasks, only, recomputed):
 def environment():
     """What the figures were measured with."""
     versions = {
+        "sklearn_adareg": sklearn_adareg.__version__,
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),
     }
-    for package in ("sklearn_adareg", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "river"):
+    for package in ("numpy", "scipy", "scikit-learn", "vowpalwabbit", "river"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
@@ -269,7 +276,7 @@ def save(results, path):
 def main():
     """Measure, print, save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_folder_arguments(parser)
+    add_folder_arguments(parser, nargs="?")
     parser.add_argument("--json", metavar="FILE", help="save everything measured")
     parser.add_argument("--figure", metavar="FILE", help="save the dot plot of shares")
     parser.add_argument("--only", choices=[*TASKS, "streams"], help="one task, or the streams")
@@ -284,7 +291,7 @@ def main():
         "--recompute", action="store_true", help="measure const and batch again: slow"
     )
     args = parser.parse_args()
-    folder = Folder(args.folder, args.cache)
+    folder = open_folder(args.folder, args.cache)
     if args.peers:
         missing = [
             name

@@ -31,6 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "numpydoc",
     "markdown",
+    "results",
 ]
 exclude_patterns = ["_build", "README.md"]
 templates_path = ["_templates"]
@@ -91,6 +92,7 @@ warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn_adareg"
 html_static_path = ["_static"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system says
 html_css_files = ["adareg.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False

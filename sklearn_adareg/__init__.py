@@ -1,6 +1,6 @@
 """Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
 
-from . import regret, streams
+from . import displays, regret, streams
 from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
@@ -18,6 +18,7 @@ __all__ = [
     "ProgressiveSearch",
     "RiskCertificate",
     "SpectralPotential",
+    "displays",
     "load_model",
     "merge",
     "regret",

@@ -16,6 +16,7 @@ from ._kernels import _rounds
 from ._kernels._records import Records, Transcript
 from ._kernels._small_arrays import sparse_margins
 from ._kernels._structures import Structure
+from ._kernels._tracks import Tracks
 from ._rows import make_rows, reading
 
 SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
@@ -79,8 +80,14 @@ def records_of(state):
     records = _records_of.get(state.progress)
     if records is None:
         classes = 0 if state.classes is None else len(state.classes)
-        progress, clip = state.progress, _registry.loss(state.recipe.loss).clip
-        records = _records_of[progress] = Records(progress.sums, progress.points, classes, *clip)
+        progress, loss = state.progress, _registry.loss(state.recipe.loss)
+        low, high = loss.clip
+        tracks = None
+        if len(progress.tracks) and state.recipe.as_published and tells(state):
+            tracks = Tracks(progress.tracks, loss.link.logarithmic)
+        records = _records_of[progress] = Records(
+            progress.sums, progress.points, classes, low, high, tracks
+        )
     return records
 
 

@@ -160,6 +160,12 @@ cdef class Committee(Method):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
+    def steady_losses_so_far(self):
+        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
+        first, many = self.steady_losses, self.S + self.stacked
+        kept = np.asarray(self.numbers)
+        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
+
     # ---- a round ----------------------------------------------------------------------------------------------------
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:

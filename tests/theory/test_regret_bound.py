@@ -11,7 +11,7 @@ from reference_committee import Committee, exponential_weights
 from scipy import sparse
 from streams import STRUCTURES, FourthRoot, blocks_of, core, estimator, learn, rows, target
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge, regret
 from sklearn_adareg._auto import STEADY, STEADY_JOINT
 
 X, SCORE = rows(0, n=60, d=4)
@@ -317,6 +317,19 @@ def test_what_stands_in_the_way_is_said_in_a_sentence(params, words):
     assert (bound.value, bound.terms) == (None, {})
     assert re.search(words, bound.missing[0]), bound.missing
     assert all(sentence.endswith(".") for sentence in bound.missing)
+
+
+def test_a_model_that_has_not_played_all_its_rounds_has_no_bound():
+    halves = [learn(bounded("adagrad", "diag"), X[k::2], Y[k::2]) for k in range(2)]
+    assert halves[0].regret_bound().value > 0
+    merged = pickle.loads(pickle.dumps(merge(halves)))
+    assert merged.regret_bound().value is None
+    assert "merged from several" in merged.regret_bound().missing[0]
+    y = np.digitize(SCORE, [-0.5, 0.7])
+    grown = estimator("adagrad", "diag").partial_fit(X, y, classes=[0, 1, 2])
+    assert grown.regret_bound(diameter=5.0).value > 0
+    grown.partial_fit(X, y + 1, classes=[0, 1, 2, 3])
+    assert grown.regret_bound(diameter=5.0).value is None
 
 
 def test_a_diameter_may_be_given():

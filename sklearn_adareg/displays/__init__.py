@@ -1,0 +1,9 @@
+"""Pictures of models, in scikit-learn's manner: ``from_estimator`` computes and draws, ``plot`` draws again. Extra ``plot``."""
+
+from ._geometry import GeometryDisplay
+from ._regret import RegretDisplay
+
+__all__ = [
+    "GeometryDisplay",
+    "RegretDisplay",
+]
