@@ -134,15 +134,15 @@ def losses(task, y, scores):
     return (y - scores) ** 2
 
 
-def split_of(name, task, X, y, test=()):
-    """Train and test rows: those of a test file, or else a fixed 70 % to train; CSR."""
+def split_of(name, task, X, y, test=(), seed=1):
+    """Train rows in an order drawn from ``seed``, and test rows: those of a test file, or else a fixed 30 %; CSR."""
     if test:
         X_test, y_test = test
     else:
         order = np.random.default_rng(0).permutation(len(y))
         train, held = np.split(order, [int(0.7 * len(y))])
         X, y, X_test, y_test = X[train], y[train], X[held], y[held]
-    order = np.random.default_rng(1).permutation(len(y))
+    order = np.random.default_rng(seed).permutation(len(y))
     return Split(name, task, X[order], y[order], X_test, y_test)
 
 
@@ -166,13 +166,14 @@ class Shipped:
         source = sources.SOURCES.get(name)
         return bool(source and source.package and find_spec("river"))
 
-    def split(self, name):
+    def split(self, name, seed=1):
         """Train and test rows, as in a folder."""
         raw = {"scaled": False} if name == "diabetes" else {}
         X, y = getattr(sklearn_datasets, f"load_{name}")(return_X_y=True, **raw)
         y = y.astype(float)
         task = self.TASKS[name]
-        return split_of(name, task, sparse.csr_matrix(X), 2 * y - 1 if task == "binary" else y)
+        y = 2 * y - 1 if task == "binary" else y
+        return split_of(name, task, sparse.csr_matrix(X), y, seed=seed)
 
     def stream(self, name):
         """All rows in their order."""
@@ -210,11 +211,11 @@ class Folder:
         """The sets of a task that the folder holds."""
         return [name for name in REFERENCES[task] if self.has(name)]
 
-    def split(self, name):
-        """Train and test rows: the official test file, or else a fixed 70 % to train."""
+    def split(self, name, seed=1):
+        """Train rows in an order drawn from ``seed``, and test rows: the official test file, or else a fixed 30 %."""
         task = next(task for task in TASKS if name in REFERENCES[task])
         X, y, *test = self._arrays(name)
-        return split_of(name, task, X, y, test)
+        return split_of(name, task, X, y, test, seed)
 
     def stream(self, name):
         """All rows in file order, dense when most values are there."""

@@ -197,6 +197,38 @@ def run_shares(folder, tasks, only, args):
     return rows, means
 
 
+def run_orders(folder, tasks, only, orders):
+    """The share of one default pass in several orders of the rows."""
+    print(
+        f"\n{'data':22}"
+        + "".join(f"{f'order {k + 1}':>10}" for k in range(orders))
+        + f"{'mean':>10}"
+    )
+    rows = []
+    for task in tasks:
+        group = []
+        for name in (name for name in folder.names(task) if not only or name in only):
+            shares = []
+            for seed in range(1, orders + 1):
+                split = folder.split(name, seed)
+                working_on(f"{name}: order {seed}")
+                shares.append(reference(split).share(own_pass(split).loss))
+            group.append({"data": name, "task": task, "shares": shares})
+            print(
+                f"{name:22}" + "".join(_cell(share, 10) for share in [*shares, np.mean(shares)]),
+                flush=True,
+            )
+        if group:
+            means = np.mean([row["shares"] for row in group], axis=0)
+            print(
+                f"{'mean, ' + task:22}"
+                + "".join(_cell(share, 10) for share in [*means, means.mean()])
+                + "\n"
+            )
+        rows += group
+    return rows
+
+
 def run_convergence(folder, tasks, only, recomputed):
     """Default ``fit`` of ours on raw rows and of SGD on scaled rows, each to its own stopping."""
     print(
@@ -288,6 +320,9 @@ def main():
         "--convergence", action="store_true", help="default fits to their own stopping instead"
     )
     parser.add_argument(
+        "--orders", type=int, metavar="N", help="only our pass, in N orders of the rows, instead"
+    )
+    parser.add_argument(
         "--recompute", action="store_true", help="measure const and batch again: slow"
     )
     args = parser.parse_args()
@@ -307,6 +342,8 @@ def main():
     with threadpool_limits(limits=1):
         if args.convergence:
             saved["convergence"] = run_convergence(folder, tasks, args.data, args.recompute)
+        elif args.orders:
+            saved["orders"] = run_orders(folder, tasks, args.data, args.orders)
         else:
             saved["shares"], saved["means"] = run_shares(folder, tasks, args.data, args)
             if args.figure and saved["shares"]:

@@ -21,8 +21,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from sklearn_adareg import AdaRegClassifier
 from sklearn_adareg.streams import SvmlightStream, fit_stream
 
-ROWS = (2_500, 5_000, 10_000, 20_000)
-STOPS = (5_000, 12_000, np.inf)
+ROWS, STOPS = (2_500, 5_000, 10_000, 20_000), (5_000, 12_000, np.inf)
 stream = partial(SvmlightStream, n_features=30, zero_based=True, chunk_bytes=2**16)
 OPTIONS = {"classes": [0, 1], "progress": False}
 

@@ -2,7 +2,7 @@
 The regret of nine algorithms stays below its bounds
 ====================================================
 
-Three potentials times three structures play the same 2,000 rows of a noisy logistic model, on the ball of radius 2. After more and
+Three potentials times three structures play the same 1,500 rows of a noisy logistic model, on the ball of radius 2. After more and
 more rounds, the loss so far is compared with that of the weights of the ball that are best for these rows: that is the regret
 (solid). Theorem 1 bounds it for the very run (dashed); the closed form needs nothing but the matrix :math:`G_T` and the diameter
 (dotted).
@@ -26,7 +26,7 @@ POTENTIALS = {"adagrad": "#0072b2", "pnorm": "#d55e00", "ons": "#009e73"}
 STRUCTURES = ("full", "diag", "iso")
 
 
-def stream(rows=2000, features=5, seed=0):
+def stream(rows=1500, features=5, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(rows, features)) * [1.0, 0.5, 0.5, 0.2, 0.2]
     margins = X @ [2.0, -2.0, 1.0, 3.0, -3.0]

@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn_adareg import AdaRegClassifier
 from sklearn_adareg.displays import RegretDisplay
 
-ROWS, WORDS = 3000, 200
+ROWS, WORDS = 2000, 200
 COLOURS = {"diag": "#0072b2", "iso": "#d55e00"}
 
 
@@ -55,7 +55,7 @@ def main(path="sparse_gradients.png"):
                 fit_intercept=False,
             )
             shown = RegretDisplay.from_estimator(
-                model, X, y, points=8, ax=ax, color=colour, name=structure
+                model, X, y, points=7, ax=ax, color=colour, name=structure
             )
             print(f"{kind:28}{structure:12}{shown.regret[-1]:9.1f}{shown.bound[-1]:13.1f}")
         ax.set_title(kind, loc="left")

@@ -190,6 +190,8 @@ def test_diagonal_ons_has_a_theory_on_rows_with_one_feature_and_keeps_to_them(st
     np.testing.assert_allclose(model.coef_, full.coef_)
     two = 0.3 * ONE_HOT
     two[7, [0, 3]] = 0.1
+    with pytest.raises(ValueError, match=r"which .*ONS.* assumes, where a row has"):
+        bounded("ons", structure, **THEORY).fit(change(two), Y)
     with pytest.raises(
         ValueError, match=r"number of nonzero features or blocks in a row of 1 .* reach 2"
     ):
@@ -273,6 +275,16 @@ def test_the_core_has_the_bound_of_the_estimator(potential, structure):
     for g in run.g:
         learner.step(g)
     assert learner.regret_bound().value == pytest.approx(model.fit(X, Y).regret_bound().value)
+
+
+def test_what_a_sketch_has_shrunk_is_paid_for_by_the_diameter():
+    learner = core(4, "ons", "sketch", eta=2.0, epsilon=0.1, rank=1, domain="l2", radius=R)
+    for z in X:
+        learner.step(z)
+    values = np.linalg.eigvalsh(learner.G)
+    assert values[0] > 1.0, "ε and what was shrunk"
+    expected = values[0] * (2 * R) ** 2 / 4 + 4 + np.sum(np.log(values / 0.1))
+    assert learner.regret_bound(exp_concave=True).value == pytest.approx(expected)
 
 
 def test_the_core_takes_the_word_of_its_caller_for_curvature():
