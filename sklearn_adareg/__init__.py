@@ -1,6 +1,6 @@
 """Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
 
-from . import displays, regret, streams
+from . import displays, distributed, regret, streams
 from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
@@ -19,6 +19,7 @@ __all__ = [
     "RiskCertificate",
     "SpectralPotential",
     "displays",
+    "distributed",
     "load_model",
     "merge",
     "regret",

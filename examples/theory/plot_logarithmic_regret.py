@@ -75,6 +75,8 @@ def main(path="logarithmic_regret.png"):
     ax.plot(rounds, guide, color="0.5", lw=1)
     ax.annotate(r"$\sqrt{T}$", (rounds[3], guide[3]), (4, -14), textcoords="offset points")
     print(f"{'square root':26}{0.5:8.2f}")
+    if newton.slope() > 0.2 or abs(adagrad.slope() - 0.5) > 0.05:
+        raise AssertionError("a slope is not what the theory says")
     ax.legend(frameon=False, fontsize=9)
     ax.set_title("The Online Newton Step on curved losses, AdaGrad against an opponent", loc="left")
     ax.figure.savefig(path, dpi=150)
