@@ -1,17 +1,21 @@
 """The data sets of a benchmark folder: their tasks, their splits, and the figures known before.
 
 ``python benchmarks/datasets.py DATA_DIR`` lists them; ``--recompute`` measures *const* and *batch*
-anew.
+anew. ``get_data.py`` fills such a folder; without one, the sets that ship with scikit-learn and river are used.
 """
 
 import argparse
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import sources
 from joblib import Memory
+from scipy import sparse
+from sklearn import datasets as sklearn_datasets
 from sklearn.datasets import load_svmlight_files
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
@@ -130,6 +134,57 @@ def losses(task, y, scores):
     return (y - scores) ** 2
 
 
+def split_of(name, task, X, y, test=(), seed=1):
+    """Train rows in an order drawn from ``seed``, and test rows: those of a test file, or else a fixed 30 %; CSR."""
+    if test:
+        X_test, y_test = test
+    else:
+        order = np.random.default_rng(0).permutation(len(y))
+        train, held = np.split(order, [int(0.7 * len(y))])
+        X, y, X_test, y_test = X[train], y[train], X[held], y[held]
+    order = np.random.default_rng(seed).permutation(len(y))
+    return Split(name, task, X[order], y[order], X_test, y_test)
+
+
+class Shipped:
+    """The sets that need no folder: scikit-learn's, and as streams river's where it is installed."""
+
+    TASKS = {
+        "breast_cancer": "binary",
+        "digits": "multi",
+        "wine": "multi",
+        "iris": "multi",
+        "diabetes": "regression",
+    }
+
+    def names(self, task):
+        """The sets of a task."""
+        return [name for name, of in self.TASKS.items() if of == task]
+
+    def has(self, name):
+        """Whether a stream comes with river."""
+        source = sources.SOURCES.get(name)
+        return bool(source and source.package and find_spec("river"))
+
+    def split(self, name, seed=1):
+        """Train and test rows, as in a folder."""
+        raw = {"scaled": False} if name == "diabetes" else {}
+        X, y = getattr(sklearn_datasets, f"load_{name}")(return_X_y=True, **raw)
+        y = y.astype(float)
+        task = self.TASKS[name]
+        y = 2 * y - 1 if task == "binary" else y
+        return split_of(name, task, sparse.csr_matrix(X), y, seed=seed)
+
+    def stream(self, name):
+        """All rows in their order."""
+        return sources.SOURCES[name].package()
+
+
+def open_folder(path, cache=None):
+    """The sets of a folder, or those that ship with packages where none is given."""
+    return Folder(path, cache) if path else Shipped()
+
+
 class Folder:
     """Gzipped svmlight files, ``NAME.svm.gz`` and sometimes ``NAME.t.svm.gz``, the test file.
 
@@ -140,6 +195,10 @@ class Folder:
         self.path = Path(path)
         if not self.path.is_dir():
             raise SystemExit(f"{path} is not a folder; give the folder with the svmlight files.")
+        if not any(self.path.glob("*.svm.gz")):
+            raise SystemExit(
+                f"{path} holds no data set (NAME.svm.gz): python benchmarks/get_data.py {path} puts them there."
+            )
         self._read = (
             Memory(cache, verbose=0).cache(load_svmlight_files) if cache else load_svmlight_files
         )
@@ -152,18 +211,11 @@ class Folder:
         """The sets of a task that the folder holds."""
         return [name for name in REFERENCES[task] if self.has(name)]
 
-    def split(self, name):
-        """Train and test rows: the official test file, or else a fixed 70 % to train."""
+    def split(self, name, seed=1):
+        """Train rows in an order drawn from ``seed``, and test rows: the official test file, or else a fixed 30 %."""
         task = next(task for task in TASKS if name in REFERENCES[task])
         X, y, *test = self._arrays(name)
-        if test:
-            X_test, y_test = test
-        else:
-            order = np.random.default_rng(0).permutation(len(y))
-            train, held = np.split(order, [int(0.7 * len(y))])
-            X, y, X_test, y_test = X[train], y[train], X[held], y[held]
-        order = np.random.default_rng(1).permutation(len(y))
-        return Split(name, task, X[order], y[order], X_test, y_test)
+        return split_of(name, task, X, y, test, seed)
 
     def stream(self, name):
         """All rows in file order, dense when most values are there."""
@@ -212,7 +264,9 @@ def recompute(split):
 
 def reference(split, anew=False):
     """The stored figures of a split, with *const* and *batch* measured again when ``anew``."""
-    stored = REFERENCES[split.task][split.name]
+    stored = REFERENCES[split.task].get(split.name)
+    if stored is None:  # a small set that ships with a package
+        stored, anew = Reference(*[NAN] * 6), True
     if not anew:
         return stored
     const, batch = recompute(split)
@@ -230,11 +284,11 @@ def add_folder_arguments(parser, **folder):
 def main():
     """List the sets of a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_folder_arguments(parser)
+    add_folder_arguments(parser, nargs="?")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="only these sets")
     parser.add_argument("--recompute", action="store_true", help="measure const and batch again")
     args = parser.parse_args()
-    folder = Folder(args.folder, args.cache)
+    folder = open_folder(args.folder, args.cache)
     print(
         f"{'data':22} {'task':10} {'train':>7} {'test':>6} {'features':>8} {'a row':>7} {'const':>10} {'batch':>10}"
     )

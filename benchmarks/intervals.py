@@ -1,19 +1,23 @@
-"""Coverage of error bars, of 95 % each, over made-up data whose weights are known.
+"""Coverage of error bars and of conformal intervals.
 
-    python benchmarks/intervals.py --error-bars
+    python benchmarks/intervals.py --error-bars         # 95 % intervals over made-up data, whose weights are known
+    python benchmarks/intervals.py --streams DATA_DIR   # conformal intervals, each row predicted, then learnt
 
 *weights*: how often ``coef_`` and ``intercept_`` are within 1.96 standard errors of the truth. *batch*: the same for OLS and
 logistic regression. *predictions*: of new targets, or of probabilities. *ratio*: of standard errors to those of the batch model.
+*worst thousand*: the least and the largest share of 1,000 rows in a row that are inside intervals of 90 %.
 """
 
 import argparse
 import warnings
 
 import numpy as np
+from datasets import Folder
 from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 LATE = {"potential": "ons", "eta": 3.0, "average": 20.0}
 CASES = {
     "full, one pass": {"max_iter": 1},
@@ -99,6 +103,37 @@ def error_bars(repeats):
                 )
 
 
+def drifting(n=20_000):
+    """Weights that wander, noise with heavy tails that swells and falls, and a jump."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    weights = np.cumsum(0.02 * rng.normal(size=(n, 5)), axis=0)
+    noise = np.exp(np.sin(np.arange(n) / 1500)) * rng.standard_t(4, size=n)
+    return X, np.sum(X * weights, axis=1) + noise + 5.0 * (np.arange(n) > 0.45 * n)
+
+
+def streams(folder):
+    """The share of targets inside the intervals from before each row was learnt from."""
+    print(
+        f"{'stream':22} {'rows':>6} {''.join(f'{level:>7.2f}' for level in LEVELS)}  worst thousand"
+    )
+    sets = {name: Folder(folder).stream(name) for name in ("bike_sharing", "river_trump_approval")}
+    for name, (X, y) in {**sets, "made-up drift": drifting()}.items():
+        model, inside = AdaRegRegressor().partial_fit(X[:1], y[:1]), []
+        for t in range(1, len(y)):
+            ends = np.array(
+                [model.predict_interval(X[t : t + 1], coverage=level)[0] for level in LEVELS]
+            )
+            inside.append((ends[:, 0] <= y[t]) & (y[t] <= ends[:, 1]))
+            model.partial_fit(X[t : t + 1], y[t : t + 1])
+        rolling = np.convolve(np.array(inside)[:, 2], np.full(1000, 1e-3), "valid")
+        print(
+            f"{name:22} {len(y):6d} {''.join(f'{share:7.3f}' for share in np.mean(inside, axis=0))}  "
+            f"{rolling.min():.3f} to {rolling.max():.3f}",
+            flush=True,
+        )
+
+
 def main():
     """One or more parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -106,9 +141,16 @@ def main():
         "--error-bars", action="store_true", help="standard errors of weights and predictions"
     )
     parser.add_argument("--repeats", type=int, default=300, help="made-up data sets for each line")
+    parser.add_argument(
+        "--streams",
+        metavar="DATA_DIR",
+        help="conformal intervals, on streams of this folder and a made-up one",
+    )
     args = parser.parse_args()
     if args.error_bars:
         error_bars(args.repeats)
+    if args.streams:
+        streams(args.streams)
 
 
 if __name__ == "__main__":

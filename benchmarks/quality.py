@@ -1,7 +1,8 @@
 """How good is one pass over raw data without tuning? Ours and the peers, on a folder of data sets.
 
 ``python benchmarks/quality.py DATA_DIR`` prints a table of shares, 0 the tuned batch model and 1
-the constant predictor, and the streams. ``benchmarks/README.md`` says how to read it.
+the constant predictor, and the streams. Without a folder it runs on what ships with scikit-learn and river.
+``benchmarks/README.md`` says how to read it.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 from chunked_streams import run_streams
-from datasets import TASKS, Folder, add_folder_arguments, reference
+from datasets import TASKS, add_folder_arguments, open_folder, reference
 from learners import (
     SETTINGS,
     SMALL_ENOUGH_FOR_FULL,
@@ -28,6 +29,8 @@ from learners import (
     vw_pass,
 )
 from threadpoolctl import threadpool_limits
+
+import sklearn_adareg
 
 COLUMNS = ("adareg", "diag", "full", "sgd1 raw", "sgd1", "sgd", "vw", "river")
 AT_LEAST_ROWS = 5000  # below, a fit is over before a clock can tell
@@ -65,7 +68,8 @@ def measure(split, figures, peers):
     if peers and has_river():
         run("river", river_pass, split)
     losses = {name: outcome.loss for name, outcome in outcomes.items()}
-    losses.setdefault("vw", figures.vw1)
+    if np.isfinite(figures.vw1):
+        losses.setdefault("vw", figures.vw1)
     return {
         "data": split.name,
         "task": split.task,
@@ -135,11 +139,13 @@ def print_summary(rows):
     for task, group in by_task.items():
         shares = [row["shares"]["adareg"] for row in group]
         worst = group[int(np.argmax(shares))]
-        better = sum(row["shares"]["adareg"] < row["shares"]["vw"] for row in group)
+        beside = [row["shares"] for row in group if "vw" in row["shares"]]
+        better = sum(shares["adareg"] < shares["vw"] for shares in beside)
         print(
             f"{task}: mean share {np.mean(shares):.3f}, median {np.median(shares):.3f}, "
-            f"worst {max(shares):.3f} ({worst['data']}), "
-            f"better than Vowpal Wabbit on {better} of {len(group)}"
+            f"worst {max(shares):.3f} ({worst['data']})"
+            + f", better than Vowpal Wabbit on {better} of {len(beside)}"
+            * bool(beside)
         )
     for row in rows:
         if "failed" in row["chosen"]:
@@ -191,6 +197,38 @@ def run_shares(folder, tasks, only, args):
     return rows, means
 
 
+def run_orders(folder, tasks, only, orders):
+    """The share of one default pass in several orders of the rows."""
+    print(
+        f"\n{'data':22}"
+        + "".join(f"{f'order {k + 1}':>10}" for k in range(orders))
+        + f"{'mean':>10}"
+    )
+    rows = []
+    for task in tasks:
+        group = []
+        for name in (name for name in folder.names(task) if not only or name in only):
+            shares = []
+            for seed in range(1, orders + 1):
+                split = folder.split(name, seed)
+                working_on(f"{name}: order {seed}")
+                shares.append(reference(split).share(own_pass(split).loss))
+            group.append({"data": name, "task": task, "shares": shares})
+            print(
+                f"{name:22}" + "".join(_cell(share, 10) for share in [*shares, np.mean(shares)]),
+                flush=True,
+            )
+        if group:
+            means = np.mean([row["shares"] for row in group], axis=0)
+            print(
+                f"{'mean, ' + task:22}"
+                + "".join(_cell(share, 10) for share in [*means, means.mean()])
+                + "\n"
+            )
+        rows += group
+    return rows
+
+
 def run_convergence(folder, tasks, only, recomputed):
     """Default ``fit`` of ours on raw rows and of SGD on scaled rows, each to its own stopping."""
     print(
@@ -240,10 +278,11 @@ def run_convergence(folder, tasks, only, recomputed):
 def environment():
     """What the figures were measured with."""
     versions = {
+        "sklearn_adareg": sklearn_adareg.__version__,
         "python": platform.python_version(),
         "machine": platform.processor() or platform.machine(),
     }
-    for package in ("sklearn_adareg", "numpy", "scipy", "scikit-learn", "vowpalwabbit", "river"):
+    for package in ("numpy", "scipy", "scikit-learn", "vowpalwabbit", "river"):
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
@@ -269,7 +308,7 @@ def save(results, path):
 def main():
     """Measure, print, save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_folder_arguments(parser)
+    add_folder_arguments(parser, nargs="?")
     parser.add_argument("--json", metavar="FILE", help="save everything measured")
     parser.add_argument("--figure", metavar="FILE", help="save the dot plot of shares")
     parser.add_argument("--only", choices=[*TASKS, "streams"], help="one task, or the streams")
@@ -281,10 +320,13 @@ def main():
         "--convergence", action="store_true", help="default fits to their own stopping instead"
     )
     parser.add_argument(
+        "--orders", type=int, metavar="N", help="only our pass, in N orders of the rows, instead"
+    )
+    parser.add_argument(
         "--recompute", action="store_true", help="measure const and batch again: slow"
     )
     args = parser.parse_args()
-    folder = Folder(args.folder, args.cache)
+    folder = open_folder(args.folder, args.cache)
     if args.peers:
         missing = [
             name
@@ -300,6 +342,8 @@ def main():
     with threadpool_limits(limits=1):
         if args.convergence:
             saved["convergence"] = run_convergence(folder, tasks, args.data, args.recompute)
+        elif args.orders:
+            saved["orders"] = run_orders(folder, tasks, args.data, args.orders)
         else:
             saved["shares"], saved["means"] = run_shares(folder, tasks, args.data, args)
             if args.figure and saved["shares"]:

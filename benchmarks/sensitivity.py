@@ -13,18 +13,19 @@ from unittest.mock import patch
 import numpy as np
 from datasets import TASKS, Folder, add_folder_arguments, reference
 from learners import fit, ours
-from quality import working_on
+from quality import environment, save, working_on
 from threadpoolctl import threadpool_limits
 
 from sklearn_adareg import _auto, _registry
 
 USUAL_ORDER = 1
-NEWTON, STACK, ADAGRAD = _auto.NEWTON, _auto.STACK, _registry.POTENTIALS["adagrad"]
+NEWTON, STACK = _auto.NEWTON, _auto.STACK
 
 
 def stack_rates(*rates):
-    """The patch that gives the diagonal stack these step sizes."""
-    return {"potentials": {"adagrad": replace(ADAGRAD, rates=rates)}}
+    """The patch that gives the diagonal stack these step sizes, whatever its potential."""
+    changed = {name: replace(entry, rates=rates) for name, entry in _registry.POTENTIALS.items()}
+    return {"potentials": changed}
 
 
 # what is changed → the constants of _auto, the registry's entries, or the parameters, that change it
@@ -92,9 +93,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_folder_arguments(parser)
     parser.add_argument("--changes", metavar="TEXT", default="", help="only those that contain it")
+    parser.add_argument("--json", metavar="FILE", help="save everything measured")
     args = parser.parse_args()
     folder = Folder(args.folder, args.cache)
-    splits = []
+    splits, saved = [], {"environment": environment(), "changes": {}}
     for task in TASKS:
         for name in folder.names(task):
             working_on(f"{name}: reading")
@@ -106,8 +108,11 @@ def main():
                 continue
             working_on(name)
             found = mean_shares(splits, **change)
+            saved["changes"][name] = {task: list(map(float, pair)) for task, pair in found.items()}
             cells = (found.get(task, (np.nan, np.nan)) for task in TASKS)
             print(f"{name:38}" + "".join(f"{m:10.3f} ({w:5.3f})" for m, w in cells), flush=True)
+    if args.json:
+        save(saved, args.json)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ extensions = [
     "sphinx_copybutton",
     "numpydoc",
     "markdown",
+    "results",
 ]
 exclude_patterns = ["_build", "README.md"]
 templates_path = ["_templates"]
@@ -91,6 +92,7 @@ warnings.filterwarnings("ignore", message=".*FigureCanvasAgg is non-interactive.
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn_adareg"
 html_static_path = ["_static"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system says
 html_css_files = ["adareg.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
@@ -150,5 +152,16 @@ def check_guide_is_complete(app):
         getLogger(__name__).warning("no page in doc/guide mentions %s", missing)
 
 
+def check_reference_is_complete(app):
+    """Warn when a public name has no line in the reference."""
+    page = (HERE / "api" / "index.rst").read_text(encoding="utf-8").split()
+    modules = ("regret", "streams")
+    names = [name for name in sklearn_adareg.__all__ if name not in modules]
+    names += [f"{m}.{name}" for m in modules for name in getattr(sklearn_adareg, m).__all__]
+    for missing in sorted(set(names) - set(page)):
+        getLogger(__name__).warning("doc/api/index.rst does not list %s", missing)
+
+
 def setup(app):
+    app.connect("builder-inited", check_reference_is_complete)
     app.connect("builder-inited", check_guide_is_complete)

@@ -1,6 +1,6 @@
 """Online linear models on the AdaReg meta-algorithm, for scikit-learn."""
 
-from . import regret, streams
+from . import displays, distributed, regret, streams
 from ._certificates import RiskCertificate
 from ._classifier import AdaRegClassifier
 from ._core import AdaReg
@@ -18,6 +18,8 @@ __all__ = [
     "ProgressiveSearch",
     "RiskCertificate",
     "SpectralPotential",
+    "displays",
+    "distributed",
     "load_model",
     "merge",
     "regret",

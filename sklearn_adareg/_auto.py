@@ -28,11 +28,20 @@ class Member(NamedTuple):
     kept: float  # λ: what a round leaves of the rows before it
     epsilon: float
     whole: bool  # keeps the matrix; otherwise its diagonal, which is enough where memory is short
+    eta: float = NEWTON["eta"]
 
 
-# The larger prior is for few rows, which overfit. A softmax has too many weights for two matrices: there it is a diagonal.
+# The larger prior is for few rows, which overfit. The matrices of a softmax, one per class, leave out how classes depend on
+# each other: where classes are well apart longer steps are better. One with many weights has too few rows for several of them.
 STEADY = (Member(1.0, 0.5, True), Member(1.0, 8.0, True))
-STEADY_JOINT = (Member(1.0, 0.5, True), Member(1.0, 2.0, False))
+STEADY_OF_MANY_WEIGHTS = (Member(1.0, 0.5, True), Member(1.0, 2.0, False))
+STEADY_JOINT = (
+    Member(1.0, 0.5, True),
+    Member(1.0, 0.5, True, 4.0),
+    Member(1.0, 8.0, True),
+    Member(1.0, 2.0, False),
+)
+MANY_WEIGHTS = 1000  # classes times features
 FORGETTING = (Member(0.998, 0.25, True), Member(0.97, 0.5, False), Member(0.9, 0.5, False))
 NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
@@ -102,14 +111,18 @@ def choose_method(params, potential, structure):
     return "algorithm1"
 
 
-def choose_members(params, method, joint, in_order):
+def choose_members(params, method, joint_weights, in_order):
     """The members of a committee, those with matrices first; none for another method.
+
+    ``joint_weights`` is the number of weights of a softmax, 0 where weight vectors learn independently.
 
     Members forget where rows come in order, unless ``half_life`` or ``average`` says how much.
     """
     if method != "committee":
         return ()
-    members = STEADY_JOINT if joint else STEADY
+    members = STEADY
+    if joint_weights:
+        members = STEADY_JOINT if joint_weights <= MANY_WEIGHTS else STEADY_OF_MANY_WEIGHTS
     if in_order and params["half_life"] == "auto" and params["average"] == "auto":
         members += FORGETTING
     return tuple(sorted(members, key=lambda member: not member.whole))
@@ -141,7 +154,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
     _rules.check_lanes(structure, shape.lanes)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
     method = choose_method(params, entry, _registry.STRUCTURES[structure])
-    members = choose_members(params, method, shape.joint and shape.lanes > 1, in_order)
+    joint = shape.joint and shape.lanes > 1
+    members = choose_members(params, method, shape.lanes * d if joint else 0, in_order)
     potential_parameters = {name: params[name] for name in entry.parameters}
     pair = _registry.STRUCTURES[structure].auto_pair
     auto = params["potential"] == params["structure"] == "auto"
@@ -155,11 +169,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         potential=potential,
         potential_parameters=dict(potential_parameters),
         paired=paired,
-        framed=paired
-        and not is_sparse
-        and not params["alpha"]
-        and params["domain"] is None
-        and resolve_half_life(params["half_life"]) is None,
+        framed=paired and not is_sparse and resolve_half_life(params["half_life"]) is None,
         structure=structure,
         blocks=_blocks.resolve(params["blocks"], X, feature_names)
         if _registry.STRUCTURES[structure].has_blocks
@@ -201,7 +211,11 @@ def _steps(params, potential, structure, method, members):
     auto = {
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "newton": NEWTON,
-        "committee": {**NEWTON, "epsilon": tuple(member.epsilon for member in members)},
+        "committee": {
+            **NEWTON,
+            "eta": tuple(member.eta for member in members),
+            "epsilon": tuple(member.epsilon for member in members),
+        },
         "newton_stack": NEWTON_STACK,
         "stack": {**STACK, "eta": tuple(potential.rates)},
     }[method]

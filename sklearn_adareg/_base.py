@@ -59,6 +59,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
     """Algorithm 1 behind the scikit-learn interface; subclasses know about targets."""
 
     _state: State
+    _revisits = False  # the rows of ``partial_fit`` were learnt from before, so their losses are not progressive
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
     _doc_link_template = (
@@ -220,7 +221,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             if len(order) == 1 and not self.verbose and state.early is None:
                 self._play_one(state, X, order, targets, weights)
             elif len(order):
-                self._play(state, X, order, targets, weights, True, streaming=True)
+                self._play(state, X, order, targets, weights, not self._revisits, streaming=True)
             return self
         margins = np.empty((X.shape[0], state.recipe.lanes))
         for rounds, passed_over in _runs(order, X.shape[0]):
@@ -300,7 +301,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             guard.let_readers_pass()
         with guard.state, guard.rounds:
             outcome = _workers.play(
-                state, _workers.rows_of(state, X), order, targets, weights, True, self.n_jobs
+                state,
+                _workers.rows_of(state, X),
+                order,
+                targets,
+                weights,
+                not self._revisits,
+                self.n_jobs,
             )
         self._check_outcome(outcome, X, order)
 

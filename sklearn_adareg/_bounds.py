@@ -92,6 +92,11 @@ def regret_bound(state, diameter=None, exp_concave=None):
             f"diameter={shown(diameter)} is no distance; pass a positive number, or None for the diameter of the domain."
         )
     missing = list(_obstacles(recipe, diameter))
+    if not state.one_run:
+        missing.append(
+            "This model is merged from several, or classes joined it later, and the bounds are about weights that have played all "
+            "rounds; ask the models before they were merged."
+        )
     if missing:
         terms, more = _of_committee(state)
         return RegretBound(value=None, terms=terms, missing=missing + more, rounds=state.rounds)
@@ -189,8 +194,7 @@ def _form_of_lanes(state, diameter, exp_concave):
         _registry.STRUCTURES[recipe.structure],
         _registry.potential(recipe.potential),
     )
-    kernels = [_workers.method_of(block).structure for block in state.blocks]
-    spectra = np.maximum(np.concatenate([kernel.spectrum() for kernel in kernels]), recipe.epsilon)
+    spectra = _spectra_of(state)
     b = _theory.reach(recipe) if diameter is None else diameter
     if potential.exponent is not None and not potential.inverse:
         return _power_form(recipe, structure, spectra, b)
@@ -265,22 +269,11 @@ def _power_form(recipe, structure, spectra, b):
 
 def _convex_form(recipe, structure, potential, spectra, b):
     """Any other operator-antitone ψ, with Φ: what Theorem 1 gives on a bounded domain for convex losses."""
-    psi = _recipe.potential_kernel(recipe)
-    eta = 1.0 if potential.has_own_step_size else recipe.eta
-    parameters = {"eta": eta, "p": recipe.potential_parameters.get("p", 1.0)}
-
-    def value(h):
-        if potential.in_python:
-            return recipe.potential.value(h)
-        return potential.value(h, **parameters)
-
-    parts = []
-    for own in spectra:
-        own = np.ascontiguousarray(own)
-        h, h0 = eta * psi(own), eta * psi(np.full(len(own), float(recipe.epsilon)))
-        one = structure.one_step_size
-        change = float(value(h) - value(h0))
-        parts.append(spectral_terms(own, b, steps=h, change=change, one_step_size=one))
+    one = structure.one_step_size
+    parts = [
+        spectral_terms(own, b, steps=h, change=change, one_step_size=one)
+        for own, h, change in _steps_and_changes(recipe, potential, spectra)
+    ]
     # 1/ψ is operator-monotone, and so concave: ψ(λ) ≤ (1 + δ)ψ((1 + δ)λ)
     terms = _total(parts, 1.0, _refresh_factor(recipe, structure, 1.0))
     return {
@@ -290,6 +283,45 @@ def _convex_form(recipe, structure, potential, spectra, b):
         "form": f"b² tr(H⁻¹)/2{'D' if structure.one_step_size else ''} + κ(tr(GH) + Φ(H) − Φ(H_0))/2",
         "diameter": float(b),
     }
+
+
+def _steps_and_changes(recipe, potential, spectra):
+    """Of each weight vector: eigenvalues of P_S G_T, of H_T, and Φ(H_T) − Φ(H_0)."""
+    psi = _recipe.potential_kernel(recipe)
+    eta = 1.0 if potential.has_own_step_size else recipe.eta
+    parameters = {"eta": eta, "p": recipe.potential_parameters.get("p", 1.0)}
+
+    def value(h):
+        if potential.in_python:
+            return recipe.potential.value(h)
+        return potential.value(h, **parameters)
+
+    for spectrum in spectra:
+        own = np.ascontiguousarray(spectrum)
+        h, h0 = eta * psi(own), eta * psi(np.full(len(own), float(recipe.epsilon)))
+        yield own, h, float(value(h) - value(h0))
+
+
+def first_bracket(state):
+    """The first term of Theorem 1, κ(G_T • H_T + Φ(H_T) − Φ(H_0))/2; NaN where Φ is not known or varies with time."""
+    recipe = state.recipe
+    structure, potential = (
+        _registry.STRUCTURES[recipe.structure],
+        _registry.potential(recipe.potential),
+    )
+    known = _has_value(recipe.potential) if potential.in_python else potential.value is not None
+    if not known or potential.time_varying:
+        return np.nan
+    exponent = 1.0 if potential.exponent is None else _exponent(recipe)
+    kappa = _refresh_factor(recipe, structure, exponent)
+    triples = _steps_and_changes(recipe, potential, _spectra_of(state))
+    return 0.5 * kappa * sum(float(own @ h) + change for own, h, change in triples)
+
+
+def _spectra_of(state):
+    kernels = [_workers.method_of(block).structure for block in state.blocks]
+    own = np.concatenate([kernel.spectrum() for kernel in kernels])
+    return np.maximum(own, state.recipe.epsilon)
 
 
 def _kronecker_form(state, diameter):
@@ -354,9 +386,9 @@ def _why_not_curved(recipe, exp_concave):
 
 def _of_committee(state):
     """What holds between the candidates of a committee, and sentences on what does not."""
-    methods = [_workers.method_of(block) for block in state.blocks]
-    if not all(hasattr(method, "steady_losses_so_far") for method in methods):
+    if not _registry.METHODS[state.recipe.method].judges_candidates:
         return {}, []
+    methods = [_workers.method_of(block) for block in state.blocks]
     pairs = [method.steady_losses_so_far() for method in methods]
     combined = np.concatenate([pair[0] for pair in pairs])
     losses = np.concatenate([pair[1] for pair in pairs])

@@ -114,7 +114,7 @@ def certify(state, blocks, delta):
         raise ValueError(why_not)
     progress, clip = state.progress, _registry.loss(state.recipe.loss).clip
     rounds = progress.total("rows")
-    loss, error_rate = bounds(progress, clip, state.classes, delta, progress.total)
+    loss, error_rate = bounds(clip, state.classes, delta, progress.total)
     return RiskCertificate(
         loss=None if loss is None else float(loss[0]),
         error_rate=None if error_rate is None else float(error_rate[0]),
@@ -129,7 +129,21 @@ def certify(state, blocks, delta):
     )
 
 
-def bounds(progress, clip, classes, delta, sums):
+def course(state, blocks, delta):
+    """Rows, and pairs of means and bounds at these: of losses and of mistakes, None where there is no bound."""
+    if refusal(state, blocks):
+        return None, None, None
+    sums, clip = state.progress.grid, _registry.loss(state.recipe.loss).clip
+    rows = sums("rows")
+    loss, error_rate = bounds(clip, state.classes, delta, sums)
+    return (
+        rows.astype(np.int64),
+        None if loss is None else (sums("clipped") / rows, loss),
+        None if error_rate is None else (sums("mistakes") / rows, error_rate),
+    )
+
+
+def bounds(clip, classes, delta, sums):
     """Bounds on the loss and on the error rate, where there are any; ``sums`` gives a sum or its course by name."""
     loss = error_rate = None
     low, high = clip

@@ -37,11 +37,11 @@ FIRST = f"""potential : {options(_registry.POTENTIALS, "auto")} or SpectralPoten
     The potential, as the step sizes :math:`\\psi(\\lambda)` that it gives to eigenvalues :math:`\\lambda` of :math:`G_t`: in
     this order {_formulas(_registry.POTENTIALS)}; or an object of your own. ``"auto"`` is
     ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structures {ONS_BY_DEFAULT} and
-    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others.
+    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others. Leave it at ``"auto"`` unless you compare algorithms.
 structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
     The matrices that :math:`H_t` may be. {_summaries(_registry.STRUCTURES)}.
     ``"auto"`` is ``"{FEW}"`` for up to 100 features and ``"{MANY}"`` for more, or where the potential or an L1 penalty
-    asks for it."""
+    asks for it. Take ``"full"`` where features are correlated and :math:`O(d^2)` a row is affordable."""
 COMMON = {
     "blocks": """blocks : "auto", int or list, default="auto"
     The blocks of features of the structure ``"block"``; the intercept is a block of its own. An integer n makes blocks of n
@@ -49,12 +49,14 @@ COMMON = {
     features in no group are blocks of their own. The groups of a fitted ColumnTransformer are
     ``blocks=list(transformer.output_indices_.values())``. ``"auto"`` is one block for up to 32 features. For up to 3,000 features
     and dense rows it groups features whose correlation in the first 2,000 rows of the first call stands out from noise, in blocks
-    of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8.""",
+    of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8. Give the groups that you know.""",
     "rank": """rank : int, default=16
     How many directions of :math:`G_t` the structure ``"sketch"`` keeps after a shrink; up to twice as many lie in memory. From the
-    number of coordinates on (features and intercept), the structure is ``"full"``.""",
+    number of coordinates on (features and intercept), the structure is ``"full"``. Raise it where features are correlated in many
+    directions; time and memory grow with it.""",
     "p": """p : float, default=2.0
-    Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.""",
+    Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.
+    Larger values let steps fall more slowly; search over 0.5, 1, 2 and 4.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
     Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
     with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, but not on the simplex; the
@@ -62,34 +64,41 @@ COMMON = {
     combines Newton steps where there is neither.
     ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
     ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
-    ``fit_intercept=False`` and ``scaling=None``.""",
+    ``fit_intercept=False`` and ``scaling=None``. Leave it at ``"auto"``; if you give a number, search over powers of 2 around 1.""",
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
-    The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter. Where ``eta="auto"`` takes
+    The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.
+    Raise it if the first predictions swing too far. Where ``eta="auto"`` takes
     Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side, and the progressive losses decide between them.""",
     "half_life": """half_life : float, "auto" or None, default="auto"
     Number of rows, 1 or more, after which what was learnt counts half: with :math:`\\lambda = 2^{-1/h}`,
     :math:`G_t = \\lambda G_{t-1} + (1-\\lambda)\\epsilon I + g_t g_t^\\top`, and averages, sums of gradients and units forget
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
-    never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``.""",
+    never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``. Give the
+    number of rows over which the relation between features and target stays about the same.""",
     "refresh": """refresh : float, default=0.5
     :math:`\\delta`, for the structures full, block and sketch with a potential other than ``"ons"``, and for kronecker: the
     eigendecomposition (of each block or factor; of the rows of a sketch) is reused until the matrix could exceed
     :math:`1+\\delta` times the decomposed one, which is certified. The regret bound grows by at most :math:`(1+\\delta)^a`, where
-    :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.""",
+    :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.
+    Lower it to follow the exact algorithm more closely, raise it for speed.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and
-    penalty stay in raw units. ``None`` takes features and targets as they are.""",
+    penalty stay in raw units. ``None`` takes features and targets as they are. Use ``None`` where the
+    features are scaled already, or to have the paper's algorithm to the letter.""",
     "domain": f"""domain : {options(_registry.DOMAINS)} or None, default=None
     The set in which ``coef_`` must lie: in this order {_formulas(_registry.DOMAINS)}.
-    Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.""",
+    Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.
+    Use it for what you know about the coefficients; to shrink them, use ``alpha``.""",
     "radius": f"""radius : float, default=None
     The :math:`r` of the domain; {NO_RADIUS} needs none.""",
     "update": f"""update : {options(_registry.UPDATES)}, default="mirror_descent"
-    The next point :math:`x_{{t+1}}`: in this order {_formulas(_registry.UPDATES)}.""",
+    The next point :math:`x_{{t+1}}`: in this order {_formulas(_registry.UPDATES)}. Dual averaging weighs early
+    gradients anew in every round; the learnt step sizes of ``eta="auto"`` need mirror descent.""",
     "alpha": """alpha : float, default=0.0
     Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. After many passes the model
-    approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``.""",
+    approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``. Start with 0; where
+    there are fewer than 20 rows per feature, search from 1e-6 to 1e-2.""",
     "l1_ratio": f"""l1_ratio : float, default=0.0
     The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}, and any with Newton steps). With ``average="auto"``
     zeros are restored in the published model, and a ``fit`` without ``max_iter`` goes on to the minimum of a smooth loss and its
@@ -97,7 +106,8 @@ COMMON = {
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is the average :math:`\\sum_t c_t x_t / \\sum_t c_t` of the iterates that made predictions, with
     :math:`c_t = 1` for ``True`` and :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` is the last iterate. ``"auto"``
-    is a :math:`\\gamma` of 20 for Newton steps, 1 for a stack and 2 elsewhere, which gives early iterates little weight.""",
+    is a :math:`\\gamma` of 20 for Newton steps, 1 for a stack and 2 elsewhere, which gives early iterates little weight.
+    Use ``True`` for the model that the regret bounds speak about, and ``False`` for one that follows changes at once.""",
     "fit_intercept": """fit_intercept : bool, default=True
     Whether to learn an intercept. It is one more coordinate, whose feature is 1.""",
     "max_iter": """max_iter : int or None, default=None

@@ -3,18 +3,26 @@
 After STAGES rows the frame (``_frame``) is found from the rows so far, and the model is learnt anew from them in it; after the last
 stage they are dropped. It then is the model that would have been learnt in that frame from the beginning. Between centring alone and
 whitening the sum of the losses decides, each row predicted before it is learnt from.
+
+Penalty and domain are about the weights of the features. Centring leaves these alone. Whitening mixes them, so what blocks do about a
+penalty or a domain is not quite what was asked for: it is a candidate only where weights are well inside of the domain and the
+penalty is slight, an L1 penalty, whose zeros it would lose, next to nothing.
 """
 
 import numpy as np
 from scipy import sparse
 
-from . import _frame, _workers
+from . import _frame, _recipe, _workers
 from ._state import new_blocks
 
 STAGES = (32, 256, 1024)
 WHITEN_FROM = 256  # rows
 MOST_NUMBERS = 2**22  # that are kept
 MOST_PRODUCTS = 2**29  # rows × features², for correlations
+SLIGHT, NOTHING = (
+    0.05,
+    1e-6,
+)  # of a row's curvature and gradient: an L2, and an L1 penalty that mixed features may have
 
 
 def stages(recipe):
@@ -82,7 +90,27 @@ def _candidates(recipe, rows):
 
 
 def _learn(state, frame, rows, targets, weights):
-    """The loss of learning these rows in a frame, the blocks that have learnt them, and the frame; None if a round stops."""
-    blocks = new_blocks(state.recipe)
+    """The loss of learning these rows in a frame, the blocks that have learnt them, and the frame; None if a round stops.
+
+    None also where mixed coordinates would not do justice to a penalty or to the domain.
+    """
+    recipe = state.recipe
+    blocks = new_blocks(recipe)
     loss = _workers.replay(blocks, frame, rows, targets, weights)
-    return None if loss is None else (loss, blocks, frame)
+    if loss is None or (
+        _frame.mixes(frame) and not recipe.plain and not _suits(recipe, blocks, frame)
+    ):
+        return None
+    return loss, blocks, frame
+
+
+def _suits(recipe, blocks, frame):
+    """Whether weights are well inside of the domain, and the penalty is slight beside what rows add."""
+    own, intercepts = _workers.in_frame(blocks)
+    coef, _ = _frame.to_raw(frame, own, intercepts)
+    domain = _recipe.domain_kernel(recipe)
+    if not all(np.array_equal(domain.confine(2 * w), 2 * w) for w in (*own, *coef)):
+        return False
+    curvatures, gradients = _workers.scales_of_rows(blocks)
+    l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
+    return l1 <= NOTHING * np.median(gradients) and l2 <= SLIGHT * np.median(curvatures)

@@ -7,13 +7,14 @@ stay exactly 0. Lanes that learn jointly (softmax) take turns.
 """
 
 import warnings
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from . import _recipe, _workers
+from . import _frame, _recipe, _workers
 from ._kernels import _column_descent, _lasso
 
 DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
@@ -24,7 +25,12 @@ MOST_HALVINGS, ENOUGH = (
     1e-4,
 )  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
-SWEEPS, INNER = 30, 1e-8  # of coordinate descent over columns, and its tolerance
+SWEEPS, MOST_SWEEPS = (
+    30,
+    100,
+)  # of coordinate descent over columns, and over the matrix, which are shorter
+CANCELLED = 1e-12  # of a column's square: one that varies by less is one more intercept
+INNER = 1e-8  # the largest decrease by one coordinate with which it ends
 SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
 TOLERATED = (
     1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
@@ -61,11 +67,18 @@ class Rows:
         self.sparse = sparse.issparse(X)
         if self.sparse:
             self.X = sparse.csr_matrix(self.X, dtype=np.float64)
-            self.columns = self.X.tocsc()
+            if not self.X.has_canonical_format:
+                self.X = self.X.copy()
+                self.X.sum_duplicates()
             filled = self.X.nnz / max(1, self.X.shape[0])
             self.cheap_matrix = (
                 filled <= 2 * SWEEPS
             )  # numbers per row, squared, against sweeps over them
+
+    @cached_property
+    def columns(self):
+        """The same by columns."""
+        return self.X.tocsc()
 
     def times(self, w):
         """Z w."""
@@ -76,7 +89,7 @@ class Rows:
     def transposed_times(self, s):
         """Zᵀ s."""
         if self.sparse:
-            return self.columns.T @ s
+            return self.X.T @ s
         starts = range(0, len(s), len(s) if self.X.dtype == np.float64 else CHUNK)
         parts = zip(starts, self._parts(), strict=True)
         return sum(part.T @ s[start : start + len(part)] for start, part in parts)
@@ -84,9 +97,8 @@ class Rows:
     def squares_times(self, s):
         """(Z∘Z)ᵀ s."""
         if self.sparse:
-            squares = self.columns.copy()
-            squares.data **= 2
-            return squares.T @ s
+            index = self.X.indices, self.X.indptr
+            return sparse.csr_matrix((self.X.data**2, *index), shape=self.X.shape).T @ s
         starts = range(0, len(s), CHUNK)
         parts = (self.X[start : start + CHUNK].astype(np.float64) for start in starts)
         return sum((z * z).T @ s[i : i + CHUNK] for i, z in zip(starts, parts, strict=True))
@@ -97,42 +109,61 @@ class Rows:
             return [self.X]
         return (self.X[i : i + CHUNK].astype(np.float64) for i in range(0, len(self.X), CHUNK))
 
-    def model(self, chosen, curvatures, slopes, penalty, w, b, intercept):
-        """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way."""
-        if len(chosen) > SMALL_SET or (self.sparse and not self.cheap_matrix):
-            Z = self.columns[:, chosen] if self.sparse else self._taken(chosen)
-            descent = _column_descent.ColumnDescent(Z)
-            return descent.minimise(
-                curvatures, slopes, penalty, w[chosen], b, intercept, SWEEPS, INNER
-            )
-        own, m = w[chosen], len(chosen)
-        if self.sparse:
-            position = np.full(self.X.shape[1], -1)
-            position[chosen] = np.arange(m)
-            start = self.X.indptr.astype(np.int64, copy=False)
-            index = self.X.indices.astype(np.int32, copy=False)
-            G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
-            gradient = self.columns[:, chosen].T @ slopes
-        else:
-            Z = np.column_stack([self._taken(chosen), np.ones(len(slopes))])
-            G, gradient = Z.T @ (curvatures[:, None] * Z), slopes @ Z[:, :m]
-        if not intercept:
-            G[m, m] = 0.0
-        G[np.arange(m), np.arange(m)] += penalty.l2
-        pull = -np.append(gradient + penalty.l2 * own, slopes.sum())
-        bounds = np.full(m, penalty.lower), np.full(m, penalty.upper)
-        found = _lasso.minimised(
-            G, pull, np.full(m, penalty.l1), *bounds, np.append(own, b), tol=INNER**2
-        )
-        step = found - np.append(own, b)
-        if self.sparse:
-            change = np.zeros(self.X.shape[1])
-            change[chosen] = step[:m]
-            return found[:m], found[m], self.X @ change + step[m]
-        return found[:m], found[m], Z @ step
+    def model(self, chosen, curvatures, slopes, gradient, penalty, w, b, intercept):
+        """The minimiser of the quadratic model over the chosen weights and the intercept, and how margins move on the way.
 
-    def _taken(self, chosen):
-        return np.asfortranarray(self.X[:, chosen], dtype=np.float64)
+        ``gradient`` is Zᵀ slopes of the chosen.
+        """
+        own, m = w[chosen], len(chosen)
+        Z, means = self._centred(chosen, intercept)
+        if m > SMALL_SET or (self.sparse and not self.cheap_matrix):
+            descent = _column_descent.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
+            goal, level, moves = descent.minimise(
+                curvatures, slopes, penalty, own, intercept, SWEEPS, INNER
+            )
+            return goal, b + level - means @ (goal - own), moves
+        G, border, corner = self._products(chosen, Z, curvatures)
+        free = intercept and corner > 0
+        along = slopes.sum() if free else 0.0
+        pull = means * along - gradient - penalty.l2 * own
+        if free:  # the intercept follows every step, as if columns had been centred
+            part = np.diag(G).copy()
+            G = G - np.outer(border, border / corner)
+            pull += border * (along / corner)
+            G[np.diag_indices(m)] *= np.diag(G) > CANCELLED * part
+        G[np.diag_indices(m)] += penalty.l2
+        bounds = np.full(m, penalty.l1), np.full(m, penalty.lower), np.full(m, penalty.upper)
+        goal = _lasso.minimised(G, pull, *bounds, own, most_sweeps=MOST_SWEEPS, tol=INNER)
+        change = goal - own
+        level = -(along + border @ change) / corner if free else 0.0
+        if self.sparse:
+            whole = np.zeros(self.X.shape[1])
+            whole[chosen] = change
+            return goal, b + level, self.X @ whole + level
+        return goal, b + level - means @ change, Z @ change + level
+
+    def _products(self, chosen, Z, curvatures):
+        """ZᵀCZ of the chosen columns, ZᵀC1 and 1ᵀC1; C the diagonal of curvatures."""
+        m = len(chosen)
+        if not self.sparse:
+            weighted = curvatures[:, None] * Z
+            return Z.T @ weighted, weighted.sum(axis=0), curvatures.sum()
+        position = np.full(self.X.shape[1], -1)
+        position[chosen] = np.arange(m)
+        start = self.X.indptr.astype(np.int64, copy=False)
+        index = self.X.indices.astype(np.int32, copy=False)
+        G = _column_descent.gram(self.X.data, index, start, curvatures, position, m)
+        return G[:m, :m], G[m, :m], G[m, m]
+
+    def _centred(self, chosen, intercept):
+        """Dense columns in double precision, less their means where an intercept makes up for them; and those."""
+        if self.sparse:
+            return None, np.zeros(len(chosen))
+        Z = np.asfortranarray(self.X[:, chosen], dtype=np.float64)
+        if not intercept:
+            return Z, np.zeros(len(chosen))
+        means = Z.mean(axis=0)
+        return Z - means, means
 
 
 class Objective:
@@ -189,10 +220,17 @@ class Search:
         """One step of lane k; how far weights outside of its working set are from the optimality conditions."""
         w, slopes = self.w[k], np.ascontiguousarray(self.slopes[:, k])
         curvatures = np.ascontiguousarray(self.curvatures[:, k])
-        unmet = np.abs(self.penalty.unmet(self.rows.transposed_times(slopes), w))
-        chosen, outside = _working_set(w, unmet)
+        gradient = self.rows.transposed_times(slopes)
+        chosen, outside = _working_set(w, np.abs(self.penalty.unmet(gradient, w)))
         goal, level, moves = self.rows.model(
-            chosen, curvatures, slopes, self.penalty, w, self.b[k], self.fit_intercept
+            chosen,
+            curvatures,
+            slopes,
+            gradient[chosen],
+            self.penalty,
+            w,
+            self.b[k],
+            self.fit_intercept,
         )
         along, penalised = slopes @ moves, self.penalty.value(w)
         for halvings in range(MOST_HALVINGS):
@@ -242,7 +280,9 @@ def finish(state, X, order, targets, weights):
     It is, unless the L1 penalty is far below the standard error of most gradients: the minimum is then nearly the one without a
     penalty, which overfits, and not what the model of the pass tends to as alpha goes to 0. The state goes on from the minimum.
     """
-    recipe = state.recipe
+    recipe, frame = state.recipe, state.frame
+    if frame is not None and _frame.mixes(frame):
+        return False  # where a penalty was next to nothing (``_early``)
     coef, intercept = _workers.published(state)
     domain = _recipe.domain_kernel(recipe)
     l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
@@ -272,11 +312,13 @@ def finish(state, X, order, targets, weights):
             stacklevel=4,
         )
     if recipe.intercept:
+        if frame is not None:
+            intercept = intercept + coef @ frame[0]
         coef, subgradient = (
             np.column_stack([coef, intercept]),
             np.pad(subgradient, ((0, 0), (0, 1))),
         )
     for block in state.blocks:
         _workers.method_of(block).restart(coef[block.lanes()], subgradient[block.lanes()])
-    state.publication = None
+    state.publication = state.early = None  # rows are not to be learnt anew from here
     return True

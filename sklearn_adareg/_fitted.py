@@ -159,6 +159,11 @@ class FittedLinearModel:
             self._state, self._begun_with.get("blocks", self.blocks), delta
         )
 
+    def _certificates_so_far(self, delta):
+        """The course of the certificates, for displays."""
+        state = self._fitted_state()
+        return _certificates.course(state, self._begun_with.get("blocks", self.blocks), delta)
+
     @property
     def coef_std_(self):
         """Standard errors of ``coef_``."""

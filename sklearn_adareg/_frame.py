@@ -109,6 +109,11 @@ def _pivots(correlation, thick, noise):
     return np.array(pivots, dtype=np.intp), left
 
 
+def mixes(frame):
+    """Whether a coordinate is made of several features; otherwise a weight is that of its feature."""
+    return len(frame[3]) > 0
+
+
 def to_raw(frame, coef, intercept):
     """Weights in a frame as weights of the features themselves."""
     centre, start, partner, share = frame

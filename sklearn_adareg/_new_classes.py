@@ -48,7 +48,7 @@ def with_more_classes(state, classes):
     _rules.check_memory(recipe)
     places = np.searchsorted(classes, state.classes)
     twin = object.__new__(State)
-    vars(twin).update(vars(state), recipe=recipe, classes=classes, publication=None)
+    vars(twin).update(vars(state), recipe=recipe, classes=classes, publication=None, one_run=False)
     twin.class_counts = np.zeros(len(classes))
     twin.class_counts[places] = state.class_counts
     twin.progress = state.progress.copy()

@@ -148,6 +148,7 @@ class Domain:
     diameter: Callable | None = None  # (radius, d) → the Euclidean diameter; None: unbounded
     sup_diameter: Callable | None = None  # the same in the ∞-norm
     dual_norm: float | None = None  # order q for which |z·x| ≤ radius ‖z‖_q
+    support: Callable | None = None  # (v, radius) → the largest v·w over the set; None: unbounded
     start: Callable = lambda radius, d: 0.0  # each coordinate of x_1, the point nearest 0
     formula: str = ""  # for the documentation
 
@@ -182,6 +183,7 @@ class Method:
     newton: bool = False  # the structure takes Newton steps, in units of their own
     newton_members: bool = False  # its members take Newton steps, in units of the largest values
     has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
+    judges_candidates: bool = False  # combines members by their losses, and keeps those of all
     forgets: bool = False  # can have a half-life
     several: str = ""  # the recipe's field with a value for each of the lanes that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._kernels import _records
+from ._kernels import _records, _tracks
 from ._saved import DamagedState
 
 NAMES = ("rows", "loss", "weight", "mistakes", "clipped", "variance")  # as ``_records`` has them
@@ -19,15 +19,19 @@ class Progress:
         Of rows, weighted losses, weights, mistakes, clipped losses and their variance process, as ``_records`` has them.
     points : ndarray
         The sums at the rounds of the grid.
+    tracks : ndarray
+        Quantiles of residuals, of each target of a regressor, as ``_tracks`` has them.
     """
 
-    def __init__(self):
+    def __init__(self, targets=0):
         self.sums, self.points = _records.allocate()
+        self.tracks = _tracks.allocate(targets)
 
     def copy(self):
         """Independent records that go on from here."""
         twin = object.__new__(Progress)
         twin.sums, twin.points = self.sums.copy(), self.points.copy()
+        twin.tracks = self.tracks.copy()
         return twin
 
     def total(self, name):
@@ -59,7 +63,8 @@ class Progress:
 
     def to_plain(self):
         """A dict of arrays, which is what is pickled: the points that there are."""
-        return {"sums": self.sums, "points": self.points[: int(self.sums[POINTS])]}
+        points = self.points[: int(self.sums[POINTS])]
+        return {"sums": self.sums, "points": points, "tracks": self.tracks}
 
     @classmethod
     def from_plain(cls, kept):
@@ -68,6 +73,8 @@ class Progress:
         try:
             progress.sums = np.array(kept["sums"], dtype=np.float64)
             progress.points[: len(kept["points"])] = kept["points"]
+            if "tracks" in kept:
+                progress.tracks = np.array(kept["tracks"], dtype=np.float64)
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedState("its records are incomplete") from error
         return progress

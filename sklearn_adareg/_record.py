@@ -70,36 +70,60 @@ def record(estimator, X, y, sample_weight=None):
     >>> linear_regret(run.x, run.g, x_star) < bound
     True
     """
+    model, begun = begin(estimator, X, y, sample_weight, "record")
+    state = begun[0]
+    if _registry.STRUCTURES[state.recipe.structure].couples_lanes:
+        return _play_coupled(model, *begun)
+    check_one_weight_vector(state, "record")
+    return _play(model, *begun)
+
+
+def begin(estimator, X, y, sample_weight, caller):
+    """A clone whose rounds are Algorithm 1 on raw features, and what its first pass over these rows takes."""
     if not isinstance(estimator, BaseAdaReg):
         raise ValueError(
-            f"record plays the rounds of an AdaRegClassifier or an AdaRegRegressor, and this is {type(estimator).__name__}; pass "
+            f"{caller} plays the rounds of an AdaRegClassifier or an AdaRegRegressor, and this is {type(estimator).__name__}; pass "
             "one of the two, out of its pipeline."
         )
     estimator._validate_params()
     if estimator.scaling is not None:
         raise ValueError(
-            f"record needs scaling=None, since x, g and H under scaling={estimator.scaling!r} are in units that change from "
+            f"{caller} needs scaling=None, since x, g and H under scaling={estimator.scaling!r} are in units that change from "
             "round to round; set scaling=None."
         )
     if estimator.alpha > 0:
         raise ValueError(
-            f"record needs alpha=0, since the regret bounds are about the loss alone and alpha is {estimator.alpha!r}; set alpha=0."
+            f"{caller} needs alpha=0, since the regret bounds are about the loss alone and alpha is {estimator.alpha!r}; set alpha=0."
         )
     if not (estimator.half_life is None or estimator.half_life == "auto"):
         raise ValueError(
-            f"record needs half_life=None, since the regret bounds are proved for a G that only grows and half_life is "
+            f"{caller} needs half_life=None, since the regret bounds are proved for a G that only grows and half_life is "
             f"{estimator.half_life!r}; set half_life=None."
         )
     model = clone(estimator).set_params(verbose=0)
-    state, X, targets, weights, order = model._first_state(X, y, sample_weight)
-    if _registry.STRUCTURES[state.recipe.structure].couples_lanes:
-        return _play_coupled(model, state, X, targets, weights, order)
+    return model, model._first_state(X, y, sample_weight)
+
+
+def check_one_weight_vector(state, caller):
+    """Refuse several."""
     if state.recipe.lanes > 1:
         raise ValueError(
-            f"record takes two classes or one target, and y asks for {state.recipe.lanes} weight vectors; record one class "
+            f"{caller} takes two classes or one target, and y asks for {state.recipe.lanes} weight vectors; record one class "
             "against the rest, or one target, at a time."
         )
-    return _play(model, state, X, targets, weights, order)
+
+
+def rounds(model, state, X, targets, weights, order):
+    """Plays one round after the other; yields its weighted loss, the gradient, and the iterate after it."""
+    [block] = state.blocks
+    method = _workers.method_of(block)
+    intercept = np.ones(int(state.recipe.intercept))
+    for k, row in enumerate(order):
+        weight = weights[row] if len(weights) else 1.0
+        loss = weight * model._play(state, X, order[k : k + 1], targets, weights, True)
+        z = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
+        g = method.slopes[0] * np.concatenate([z, intercept])
+        yield loss, g, method.structure.last_iterate()[0]
 
 
 def _play(model, state, X, targets, weights, order):
@@ -107,16 +131,11 @@ def _play(model, state, X, targets, weights, order):
     [block] = state.blocks
     method = _workers.method_of(block)
     structure, D = method.structure, recipe.D
-    intercept = np.ones(int(recipe.intercept))
     x, g, H = np.empty((len(order) + 1, D)), np.empty((len(order), D)), np.empty((len(order), D, D))
     H0, losses, factor = _matrix(structure.preconditioner()[0], D), np.empty(len(order)), 1.0
     x[0] = structure.last_iterate()[0]
-    for k, row in enumerate(order):
-        weight = weights[row] if len(weights) else 1.0
-        losses[k] = weight * model._play(state, X, order[k : k + 1], targets, weights, True)
-        z = X[[row]].toarray()[0] if hasattr(X, "toarray") else X[row]
-        g[k] = method.slopes[0] * np.concatenate([z, intercept])
-        x[k + 1] = structure.last_iterate()[0]
+    for k, played in enumerate(rounds(model, state, X, targets, weights, order)):
+        losses[k], g[k], x[k + 1] = played
         H[k] = _matrix(structure.preconditioner()[0], D)
         if recipe.refresh > 0:
             psi = _recipe.potential_kernel(recipe)

@@ -314,7 +314,12 @@ METHODS = {
     "algorithm1": Method(_methods.Method, has_bounds=True, forgets=True),
     "newton": Method(_methods.Method, newton=True, forgets=True),
     "committee": Method(
-        _committee.Committee, newton=True, forgets=True, several="epsilon", prefix="committee_"
+        _committee.Committee,
+        newton=True,
+        judges_candidates=True,
+        forgets=True,
+        several="epsilon",
+        prefix="committee_",
     ),
     "newton_stack": Method(_stack.Stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack.Stack, several="eta", prefix="stack_", forgets=True),
@@ -328,6 +333,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=2,
+        support=lambda v, r: r * np.linalg.norm(v),
         formula=r"\|w\|_2 \le r",
     ),
     "box": Domain(
@@ -337,6 +343,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r * np.sqrt(d),
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=1,
+        support=lambda v, r: r * np.abs(v).sum(),
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
@@ -345,6 +352,7 @@ DOMAINS = {
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
         dual_norm=np.inf,
+        support=lambda v, r: r * np.abs(v).max(),
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
@@ -353,6 +361,7 @@ DOMAINS = {
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,
         dual_norm=np.inf,
+        support=lambda v, r: r * np.max(v),
         start=lambda r, d: r / d,
         formula=r"w \ge 0, \sum w_i = r",
     ),

@@ -5,13 +5,14 @@ from numbers import Real
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _registry
 from ._base import BaseAdaReg, Told
-from ._checks import check_rows
+from ._checks import check_rows, shown
 from ._documentation import document, options
 from ._holdout import ValidationSet
+from ._kernels import _tracks
 from ._recipe import ModelShape
 from ._rules import Registered
 
@@ -261,6 +262,51 @@ insensitivity : float, default=0.1
         bars = self._error_bars()
         std = np.hypot(bars.margin_std(check_rows(self, X)), np.sqrt(bars.dispersions))
         return predictions, std.reshape(predictions.shape)
+
+    def predict_interval(self, X, coverage=0.9):
+        """Intervals that contain so large a share of the targets of a stream, in the long run and whatever its distribution.
+
+        By adaptive conformal inference: while learning, quantiles of the residuals of progressive predictions are followed, the
+        one of level p by :math:`q \\leftarrow q + \\gamma (1[r > m q] - (1 - p))` after each row with residual r, where m is a
+        running mean of :math:`|r|`. An interval is the prediction and m times the quantiles of level
+        :math:`(1 \\mp \\mathrm{coverage}) / 2`. If each row is predicted, then learnt, the share of targets outside differs from
+        1 - ``coverage`` by O(1/T) after T rows, for any sequence of rows, also under drift. Ends may be infinite, as they are before
+        the third row. Costs nothing beside ``predict``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        coverage : {0.5, 0.8, 0.9, 0.95, 0.99}, default=0.9
+            The share of targets inside. These levels are followed while learning.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Lower and upper ends.
+
+        References
+        ----------
+        I. Gibbs and E. Candès, "Adaptive Conformal Inference Under Distribution Shift", 2021.
+        A. Angelopoulos, E. Candès and R. Tibshirani, "Conformal PID Control for Time Series Prediction", 2023.
+        """
+        check_is_fitted(self)
+        if not any(coverage is level or coverage == level for level in _tracks.levels()):
+            raise ValueError(
+                f"coverage={shown(coverage)} is not followed while learning; pass one of "
+                f"{', '.join(map(str, _tracks.levels()))}."
+            )
+        progress, recipe = self._state.progress, self._state.recipe
+        if not len(progress.tracks) or not progress.tracks[:, -1].any():
+            raise ValueError(
+                "No residuals of published models were followed here, which intervals are made of; learn from new rows with "
+                'average="auto", and with structure="full" without a domain.'
+            )
+        predictions = self._decide(self._margins(X), None)
+        ends = predictions[:, :, np.newaxis] + _tracks.ends(progress.tracks, float(coverage))
+        if _registry.REGRESSION_LOSSES[recipe.loss].nonnegative_targets:
+            ends = np.maximum(ends, 0.0)
+        return ends if recipe.rows_of_coef else ends[:, 0]
 
     def _predictions(self, margins):
         predictions = self._decide(margins, None)

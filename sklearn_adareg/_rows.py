@@ -42,9 +42,10 @@ def reading(recipe):
 
 def make_rows(X, how, frame=None):
     """Rows of X, read as ``reading`` says; in the coordinates of ``frame`` (``_frame``), where sparse ones are dense."""
+    if frame is not None:  # in which a 0 is a value like any other
+        how = how._replace(drop_zeros=False, wide=False)
     if type(X) is np.ndarray or not sparse.issparse(X):
-        many = how.wide and frame is None
-        return DenseRows(X, how.intercept, how.drop_zeros, drop_many=many, frame=frame)
+        return DenseRows(X, how.intercept, how.drop_zeros, drop_many=how.wide, frame=frame)
     # a column twice in a row would be stepped twice from one gradient
     if not X.has_canonical_format:
         X = X.copy()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _frame, _recipe
-from ._kernels import _records
+from ._kernels import _records, _tracks
 
 UNREADABLE = (
     AttributeError,
@@ -49,6 +49,7 @@ def _mismatch(state):
     if what is not None:
         return what
     what = _records.mismatch(state.progress.sums, state.progress.points)
+    what = what or _tracks.mismatch(state.progress.tracks, recipe.lanes)
     if what is not None:
         return what
     if not state.blocks or next_lane != recipe.lanes:

@@ -75,6 +75,7 @@ class State:
 
     frame = None  # the coordinates that the blocks learn in; None: those of the rows
     units_from_rows = False  # features got their units from rows before these were predicted
+    one_run = True  # these weight vectors have played all rounds, one after the other
     early = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
 
     def __init__(self, recipe, classes=None):
@@ -83,7 +84,8 @@ class State:
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = new_blocks(recipe)
         self.early = () if recipe.framed else None
-        self.progress = Progress()  # of the rows at first sight
+        numbers = recipe.loss in _registry.REGRESSION_LOSSES
+        self.progress = Progress(recipe.lanes if numbers else 0)  # of the rows at first sight
         self.reported = (0.0, 0.0)  # losses and weights of what was last printed
         self.publication = None  # the fitted model as last shown
 

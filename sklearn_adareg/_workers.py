@@ -16,6 +16,7 @@ from ._kernels import _rounds
 from ._kernels._records import Records, Transcript
 from ._kernels._small_arrays import sparse_margins
 from ._kernels._structures import Structure
+from ._kernels._tracks import Tracks
 from ._rows import make_rows, reading
 
 SEGMENT, LONG_SEGMENT = 0.05, 0.2  # seconds between two looks at the keyboard
@@ -79,27 +80,47 @@ def records_of(state):
     records = _records_of.get(state.progress)
     if records is None:
         classes = 0 if state.classes is None else len(state.classes)
-        progress, clip = state.progress, _registry.loss(state.recipe.loss).clip
-        records = _records_of[progress] = Records(progress.sums, progress.points, classes, *clip)
+        progress, loss = state.progress, _registry.loss(state.recipe.loss)
+        low, high = loss.clip
+        tracks = None
+        if len(progress.tracks) and state.recipe.as_published and tells(state):
+            tracks = Tracks(progress.tracks, loss.link.logarithmic)
+        records = _records_of[progress] = Records(
+            progress.sums, progress.points, classes, low, high, tracks
+        )
     return records
 
 
 def published(state):
     """Coefficients (lanes, d) and intercepts (lanes,) of the fitted model."""
-    weights = _published(state)
-    d = state.recipe.d
-    intercepts = weights[:, d].copy() if state.recipe.intercept else np.zeros(len(weights))
-    coef = weights[:, :d].copy()
-    if state.frame is not None:
-        return _frame.to_raw(state.frame, coef, intercepts)
+    coef, intercepts = in_frame(state.blocks)
+    if state.frame is None:
+        return coef, intercepts
+    coef, intercepts = _frame.to_raw(state.frame, coef, intercepts)
+    if _frame.mixes(state.frame) and state.recipe.domain is not None:
+        domain = _recipe.domain_kernel(state.recipe)
+        coef = np.array([domain.confine(lane) for lane in coef])
     return coef, intercepts
 
 
-def _published(state, *at):
+def in_frame(blocks):
+    """Coefficients and intercepts in the coordinates that these blocks learn in."""
+    weights, recipe = _published(blocks), blocks[0].recipe
+    intercepts = weights[:, recipe.d].copy() if recipe.intercept else np.zeros(len(weights))
+    return weights[:, : recipe.d].copy(), intercepts
+
+
+def scales_of_rows(blocks):
+    """The mean curvatures that rows add, and root mean squares of their gradients, (lanes, d), in the coordinates of the blocks."""
+    parts = [method_of(block).structure.scales_of_rows() for block in blocks]
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
+def _published(blocks, *at):
     """The weights of all blocks, (lanes, D)."""
-    if len(state.blocks) == 1:
-        return method_of(state.blocks[0]).published(*at)
-    return np.concatenate([method_of(block).published(*at) for block in state.blocks])
+    if len(blocks) == 1:
+        return method_of(blocks[0]).published(*at)
+    return np.concatenate([method_of(block).published(*at) for block in blocks])
 
 
 def few_columns(state, X):
@@ -125,7 +146,7 @@ def margins_at(state, X):
     if state.recipe.intercept:
         at = np.append(at, state.recipe.d)
     data = np.ascontiguousarray(X.data, dtype=np.float64)
-    return sparse_margins(data, pointers, _published(state, at), state.recipe.intercept)
+    return sparse_margins(data, pointers, _published(state.blocks, at), state.recipe.intercept)
 
 
 def memory(state):

@@ -28,6 +28,7 @@ from ._bounds import RegretBound
 from ._loss_constants import LossConstants
 from ._record import record
 from ._regret_closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
+from ._regret_course import course
 from ._regret_of_runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
 from ._theory import loss_constants
 
@@ -35,6 +36,7 @@ __all__ = [
     "LossConstants",
     "RegretBound",
     "adagrad_bound",
+    "course",
     "dual_averaging_bound",
     "kronecker_bound",
     "linear_regret",

@@ -90,13 +90,14 @@ class Committee:
         lead = self.sides[1] + 2.0 - self.sides[0]
         return lead > 1.0 and 0.1 * self.surprise < 2 * 0.002 * self.sides[0] + 0.3
 
-    def resting(self, members):
+    def resting(self, epsilons):
         """The members that do not learn from the next row."""
         if self.rounds < 1000 or (self.recent and not self.asleep()):
             return []
-        counts = self.of_sides()[0]
-        working = [r for a, r in enumerate(self.steady) if abs(counts[a]) >= (0.45 if a else 0.01)]
-        return [r for r in range(members) if r not in working]
+        counts = np.abs(self.of_sides()[0])
+        larger = np.array(epsilons)[self.steady] > epsilons[self.steady[0]]
+        working = np.array(self.steady)[counts >= counts.max() * np.where(larger, 0.8, 0.01)]
+        return [r for r in range(len(epsilons)) if r not in working]
 
     def combine(self, averages, iterates):
         steady, recent = self.of_sides()

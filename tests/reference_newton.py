@@ -15,11 +15,11 @@ RIDGE_OF_INTERCEPT = 0.1
 class NewtonLane:
     """One weight vector on centred rows, in raw units; P is the inverse of G, or of its diagonal."""
 
-    def __init__(self, D, d, kept, epsilon, whole):
+    def __init__(self, D, d, kept, epsilon, whole, eta=2.0):
         self.x, self.mean = np.zeros(D), np.zeros(D)
         self.P = np.zeros((D, D))
         self.P[d:, d:] = 1 / RIDGE_OF_INTERCEPT
-        self.d, self.kept, self.epsilon, self.whole = d, kept, epsilon, whole
+        self.d, self.kept, self.epsilon, self.whole, self.eta = d, kept, epsilon, whole, eta
         self.subgradient = np.zeros(D)  # of ‖x‖₁, a mean over the rounds, the last counting most
 
     def move_centre(self, i, by):
@@ -190,7 +190,6 @@ def newton(
     y,
     *,
     loss="log_loss",
-    eta=2.0,
     members=((1.0, 0.5, True),),
     average=10.0,
     fit_intercept=True,
@@ -252,7 +251,7 @@ def newton(
         if committee:
             shown = iterates if average is False else averages
             combined = committee.margins(shown, iterates)
-            resting = committee.resting(len(members))
+            resting = committee.resting([epsilon for _, epsilon, *_ in members])
             if n_classes:
                 value = -np.log(softmax_of(combined)[int(y[row])])
             else:
@@ -269,17 +268,17 @@ def newton(
             if committee and number // K in resting:
                 continue
             if np.any(slopes) or forgets:
-                step = lane.step(z, slope, curvature, w, eta, loss in STEEP)
+                step = lane.step(z, slope, curvature, w, lane.eta, loss in STEEP)
                 lane.x = lane.x + of.rho * step
                 H = lane.P + np.diag(1.0 * (np.diag(lane.P) == 0))
                 lane.x = project(lane.x, H, domain, radius, d)
             if alpha and columns.entered:
                 many = len(columns.entered)
                 i, charge = columns.entered[t % many], alpha * many * of.rho / of.gradient_unit
-                lane.shrink(i, (1 - l1_ratio) * charge, eta)
+                lane.shrink(i, (1 - l1_ratio) * charge, lane.eta)
                 if l1_ratio:
                     memory = min(1.0, many * max((gamma + 1) / t, 1 - lane.kept))
-                    lane.threshold(i, eta * l1_ratio * charge, memory)
+                    lane.threshold(i, lane.eta * l1_ratio * charge, memory)
             if lane.kept < 1:
                 lane.forget(t, columns.entered, columns.ridge)
         if committee and alpha:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import nested_parse_with_titles
@@ -50,13 +51,17 @@ class Markdown(SphinxDirective):
     """The contents of a Markdown file, at this place of the page."""
 
     required_arguments = 1
+    option_spec = {"end-before": directives.unchanged}
 
     def run(self):
         path = Path(self.env.doc2path(self.env.docname)).parent / self.arguments[0]
         self.env.note_dependency(str(path))
         holder = nodes.section()
         holder.document = self.state.document
-        lines = StringList(list(to_rst(path.read_text(encoding="utf-8"))), source=str(path))
+        text = path.read_text(encoding="utf-8")
+        if end := self.options.get("end-before"):
+            text = text[: text.index(end)]
+        lines = StringList(list(to_rst(text)), source=str(path))
         nested_parse_with_titles(self.state, lines, holder)
         return holder.children
 

@@ -6,8 +6,6 @@ A model that goes on learning keeps its state: gradients, units, averages. A mod
 needs its weights. ``to_sklearn()`` returns a plain scikit-learn model with the same predictions. Its
 file is as small as that of ``SGDClassifier``, however many features there are, and it loads where this
 package is not installed.
-
-Run it as ``python examples/production/plot_serving.py [figure.png]``.
 """
 
 import pickle

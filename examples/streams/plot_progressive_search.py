@@ -6,8 +6,6 @@ Choose parameters while the rows go by
 by side. Each predicts every row before it learns from it. Whenever the number of rows has doubled, those that
 cannot catch up with the leader are dropped, so that most of the work goes into the few that matter.
 ``GridSearchCV`` would fit 135 models to the end.
-
-Run it as ``python examples/streams/plot_progressive_search.py [figure.png]``.
 """
 
 import sys

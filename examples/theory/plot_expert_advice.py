@@ -9,8 +9,6 @@ so the gradient that ``AdaReg`` is given is the vector of losses itself.
 Follow-the-leader, which trusts the expert that was best so far, is hard to beat while losses are
 random. Against losses that alternate between two leaders it loses a constant more in every round.
 ``AdaReg`` with the step size of its regret bound stays below that bound on both.
-
-Run it as ``python examples/theory/plot_expert_advice.py [figure.png]``.
 """
 
 import sys

@@ -11,8 +11,6 @@ nothing but its gradient :math:`-r_t / (r_t \\cdot x_t)`.
 What is lost to not knowing is at most of order log T, whatever the prices do, so that the rates of
 growth approach each other. The prices here are simulated: a common trend, and for each stock swings
 around it, which is where rebalancing gains; two of the four stocks fall.
-
-Run it as ``python examples/theory/plot_portfolio_selection.py [figure.png]``.
 """
 
 import sys

@@ -32,7 +32,8 @@ cdef class Columns:
     def squares(double[:, ::1] records, double rounds, bint centers):
         """The squares that ridges should stand for after so many rounds; 0 for a feature that has not varied."""
         cdef Columns columns = Columns(records, centers)
-        return np.array([columns.outgrown(&columns.columns[i], rounds, 0.0) for i in range(records.shape[0])])
+        return np.array([columns.outgrown(&columns.columns[i], rounds, 0.0) if columns.columns[i].seen > 0.0 else 0.0
+                         for i in range(records.shape[0])])
 
     def __init__(self, double[:, ::1] records, bint centers=True):
         self.owner, self.columns, self.centers = records, <Column*> &records[0, 0], centers

@@ -14,7 +14,7 @@ features. Every weight below is known before the row is learnt from, so each los
 
 Members rest, that is neither learn nor forget, while they have no part in what predicts: the recent side while the steady one is
 ahead and not surprised, but for a quarter of the rounds, in which it may show that it has become better; a steady member of larger
-prior while it counts less than the first. All learn from the first thousand rows.
+prior while it counts less than another. All learn from the first thousand rows.
 
 A combination of linear models is a linear model: the published weights are the same combination, brought into the domain where a
 regression leads out of it. A regression loss is divided by its running mean first, so that the unit of the targets does not
@@ -38,8 +38,8 @@ cdef double PRIOR = 10.0                  # of the regressions, towards the firs
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
 cdef double HEAD_START = 2.0              # in nats: of the steady side, which chance must not overtake
-cdef double NEGLIGIBLE = 0.01             # a steady member that counts less may rest,
-cdef double MINOR = 0.45                  # and so may one of larger prior, or in a later pass any, that counts less than this
+cdef double NEGLIGIBLE = 0.01             # a steady member that counts less than this part of the most may rest,
+cdef double MINOR = 0.8                   # and so may one of larger prior, or in a later pass any, that counts less than this one
 cdef double FIRST_REST = 1000.0           # rounds that all members learn from
 cdef double REST_LEAD = 1.0               # in nats: so far ahead, the steady side lets the recent one rest,
 cdef Py_ssize_t CYCLE = 256, AWAKE = 64   # but for this many rounds of each cycle, and while it is surprised:
@@ -108,6 +108,7 @@ cdef class Committee(Method):
         self.M, self.M_slopes, self.scratch = np.empty(K), np.empty(K), np.empty(K)
         self.slopes_at, self.curvatures_at = np.zeros((2, K)), np.zeros((2, K))
         self.combined = self.objective_of(K, "committee_")
+        self.objective.resting = &structure.rests[0]
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too
@@ -160,6 +161,12 @@ cdef class Committee(Method):
             rows = np.where(factors < 1.0, -np.expm1(rounds * np.log(factors)) / (1.0 - factors), rounds)
         return float(counts @ rows / counts.sum()) if counts.sum() > 0.0 else float(rounds)
 
+    def steady_losses_so_far(self):
+        """Faded sums of losses: what the steady members are combined to, (groups,), and of each candidate, (groups, candidates)."""
+        first, many = self.steady_losses, self.S + self.stacked
+        kept = np.asarray(self.numbers)
+        return kept[:, self.steady_mixed].copy(), kept[:, first:first + many].copy()
+
     # ---- a round ----------------------------------------------------------------------------------------------------
 
     cdef double suffer(self, const double* target, double weight) noexcept nogil:
@@ -197,7 +204,8 @@ cdef class Committee(Method):
         """What the members count in this round, and which of them rest."""
         cdef Py_ssize_t a, g, k, r
         cdef Py_ssize_t K = self.setting.K
-        cdef bint late = not self.first_sight or self.clock.now[0] >= FIRST_REST
+        cdef bint larger, late = not self.first_sight or self.clock.now[0] >= FIRST_REST
+        cdef double most
         self.structure.familiar = not self.first_sight
         self.asleep = self.first_sight and late and self.R > self.S > 0 and <Py_ssize_t> self.clock.now[0] % CYCLE >= AWAKE
         if self.asleep:
@@ -209,10 +217,14 @@ cdef class Committee(Method):
             for r in range(self.R):
                 self.structure.rests[r * K + k] = late and (
                     self.asleep or self.R == self.S or (not self.first_sight and fabs(self.coefficients[k, self.S + r]) < NEGLIGIBLE))
+            most = 0.0
+            for a in range(self.S):
+                most = fmax(most, fabs(self.coefficients[k, a]))
             for a in range(self.S):
                 r = self.steady_members[a] * K + k
-                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < (
-                    MINOR if a > 0 or not self.first_sight else NEGLIGIBLE)
+                larger = self.setting.epsilons[r] > self.setting.epsilons[self.steady_members[0] * K + k]
+                self.structure.rests[r] = self.structure.rests[r] and fabs(self.coefficients[k, a]) < most * (
+                    MINOR if larger or not self.first_sight else NEGLIGIBLE)
 
     cdef bint may_rest(self, const double* numbers) noexcept nogil:
         """Whether the recent side has nothing to say."""
@@ -422,7 +434,7 @@ cdef class Committee(Method):
         cdef Py_ssize_t R = self.R
         cdef const double* numbers = &self.numbers[group, 0]
         cdef const double* recent = &self.shares[S + 1]
-        cdef double[:, ::1] of = self.penalty.candidates[S + R:]
+        cdef double[:, ::1] of = self.penalty.candidates
         self.asleep = False
         self.find_weights(group)
         for r in range(S):

@@ -9,10 +9,10 @@ cdef class CommitteePenalty:
     cdef object owner
     cdef double[:] factors           # of the features' units
     cdef Py_ssize_t S, R             # steady members and all
-    cdef Py_ssize_t first            # of the candidates after the members themselves
+    cdef Py_ssize_t first            # of the other candidates, behind the members themselves
     cdef Py_ssize_t[::1] steady_members
     cdef double[:, ::1] numbers      # per group: penalties of the candidates, then the two Q
-    cdef double[:, ::1] candidates   # (candidates, S + R): what the averages of steady members and all iterates count in each
+    cdef double[:, ::1] candidates   # (others, S + R): what averages and iterates count in each; the first two are of averages
     cdef double[::1] w               # one coefficient of the members
 
     cdef bint due(self) noexcept nogil

@@ -37,8 +37,7 @@ cdef class CommitteePenalty:
         self.steady_members, self.numbers = steady_members, arrays["committee_penalty"]
         self.S, self.R = len(steady_members), setting.R
         self.first = self.S + self.R
-        self.candidates = np.zeros((self.first + others, self.first))
-        np.asarray(self.candidates)[:self.first] = np.eye(self.first)
+        self.candidates = np.zeros((others, self.first))
         self.w = np.empty(self.first)
 
     cdef bint due(self) noexcept nogil:
@@ -50,9 +49,8 @@ cdef class CommitteePenalty:
         cdef Py_ssize_t a, c, i, k, e
         cdef Py_ssize_t K = self.setting.K
         cdef Py_ssize_t D = self.setting.D
-        cdef Py_ssize_t many = self.candidates.shape[0]
         cdef double* values = &self.numbers[group, 0]
-        cdef double* Q = values + many
+        cdef double* Q = values + self.first + self.candidates.shape[0]
         cdef double m
         memset(values, 0, self.numbers.shape[1] * sizeof(double))
         for k in range(group, group + vectors):
@@ -64,17 +62,20 @@ cdef class CommitteePenalty:
                         self.w[a] -= self.u[e] / self.clock.C * self.factors[i]
                 for a in range(self.R):
                     self.w[self.S + a] = self.x[(a * K + k) * D + i] * self.factors[i]
-                for c in range(many):
+                for c in range(self.first):
+                    values[c] += self.setting.l1 * fabs(self.w[c]) + 0.5 * self.setting.l2 * self.w[c] * self.w[c]
+                for c in range(2 if self.R == self.S else self.candidates.shape[0]):
                     m = 0.0
                     for a in range(self.first):
                         m += self.candidates[c, a] * self.w[a]
-                    values[c] += self.setting.l1 * fabs(m) + 0.5 * self.setting.l2 * m * m
+                    values[self.first + c] += self.setting.l1 * fabs(m) + 0.5 * self.setting.l2 * m * m
                 touch(&self.w[0], steady_v, self.S, self.setting.l1, self.setting.l2, Q)
-                touch(&self.w[self.S], recent_v, self.R, self.setting.l1, self.setting.l2, Q + self.S * self.S)
+                if self.R > self.S:
+                    touch(&self.w[self.S], recent_v, self.R, self.setting.l1, self.setting.l2, Q + self.S * self.S)
 
     cdef void add(self, Py_ssize_t group, bint steady, const double* v, double unit, double* gradient, double* S) noexcept nogil:
         """One round's penalty, in this unit of the loss, into the gradient and the matrix of a regression."""
-        cdef const double* Q = &self.numbers[group, self.candidates.shape[0]]
+        cdef const double* Q = &self.numbers[group, self.first + self.candidates.shape[0]]
         if steady:
             join(Q, v, unit, self.S, gradient, S)
         else:

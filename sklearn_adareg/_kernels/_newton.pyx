@@ -220,6 +220,8 @@ cdef class Newton(Full):
         if iterates == NULL:
             return
         for l in range(self.setting.L):
+            if self.rests[l] and self.setting.kept[l] < 1.0:
+                continue
             iterates[l] = averages[l] = self.times_row(self.x + l * D)
             if self.u != NULL and self.setting.kept[l] == 1.0 and self.clock.now[1] > 0.0:
                 averages[l] -= self.times_row(self.u + l * D) / self.clock.now[1]

@@ -15,11 +15,13 @@ cdef class Objective:
     cdef double[::1] step_units           # per lane: what steps are multiplied with
     cdef double[::1] curvature_units      # per lane: what curvatures are divided by
     cdef double[::1] loss_units           # per lane: the gradient of the loss over that of the lane
+    cdef const unsigned char* resting     # per lane: takes no part in this round; NULL: all do
     cdef Loss loss
 
     cdef double evaluate(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
     cdef void find_slopes(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil
     cdef void find_curvatures(self, const double* margins, const double* target, double* curvatures) noexcept nogil
     cdef double value_of_lane(self, Py_ssize_t lane, double margin, double target, double weight, double* slope) noexcept nogil
+    cdef bint rests(self, Py_ssize_t member) noexcept nogil
     cdef double from_offset(self, Py_ssize_t lane, double margin) noexcept nogil
     cdef void commit(self) noexcept nogil

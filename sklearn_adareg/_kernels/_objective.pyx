@@ -38,11 +38,15 @@ cdef class Objective:
         return total
 
     cdef void find_slopes(self, const double* margins, const double* target, double weight, double* slopes) noexcept nogil:
-        """The slopes alone, for lanes that hold several step sizes of the K weight vectors."""
-        cdef Py_ssize_t l
+        """The slopes alone, for lanes that hold several members of the K weight vectors; 0 for those that rest."""
+        cdef Py_ssize_t k, l
         if self.plain:
             for l in range(self.groups):
-                self.loss.find_slopes(margins + l * self.K, target, slopes + l * self.K, self.K)
+                if self.rests(l):
+                    for k in range(l * self.K, (l + 1) * self.K):
+                        slopes[k] = 0.0
+                else:
+                    self.loss.find_slopes(margins + l * self.K, target, slopes + l * self.K, self.K)
             return
         for l in range(self.lanes):
             self.value_of_lane(l, margins[l], target[l % self.K], weight, &slopes[l])
@@ -53,7 +57,8 @@ cdef class Objective:
         cdef double margin
         if self.plain:
             for l in range(self.groups):
-                self.loss.curvatures(margins + l * self.K, target, curvatures + l * self.K, self.K)
+                if not self.rests(l):
+                    self.loss.curvatures(margins + l * self.K, target, curvatures + l * self.K, self.K)
             return
         for l in range(self.lanes):
             margin = self.from_offset(l, margins[l])
@@ -61,6 +66,16 @@ cdef class Objective:
                 curvatures[l] = (<PointLoss> self.loss).curvature(margin, target[l % self.K]) / self.curvature_units[l]
             else:
                 curvatures[l] = (<PointLoss> self.loss).curvature((margin - target[l % self.K]) / self.step_units[l], 0.0)
+
+    cdef bint rests(self, Py_ssize_t member) noexcept nogil:
+        """Whether none of its lanes learns in this round."""
+        cdef Py_ssize_t k
+        if self.resting == NULL:
+            return False
+        for k in range(member * self.K, (member + 1) * self.K):
+            if not self.resting[k]:
+                return False
+        return True
 
     cdef double from_offset(self, Py_ssize_t lane, double margin) noexcept nogil:
         """The margin with its offset."""

@@ -100,15 +100,21 @@ cdef class PairedDiagonal(Diagonal):
         if not self.cells.direct:
             self.cells.scatter_all(row)
 
-    cdef int precondition(self, Row* row) noexcept nogil:
-        cdef Py_ssize_t j, l
-        cdef Py_ssize_t L = self.setting.L
-        cdef double* h = self.cells.hb
-        self.potential.steps(self.cells.Gb, h, row.n * L)
-        for j in range(row.n):
-            for l in range(self.setting.K, L):
-                h[j * L + l] *= h[j * L + l]
+    cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
+        """G, and with it the steps and how far they lead: the verbs below find them done."""
+        self.slopes = slopes
+        if self.scale.grew:
+            self.change_units(row)
+        self.forget(row)
+        paired_grow(row.z, self.entering(slopes), &self.fast[0], self.cells.Gb, self.cells.hb, &self.lengths[0], row.n,
+                    self.setting.L)
         return 0
+
+    cdef int precondition(self, Row* row) noexcept nogil:
+        return 0
+
+    cdef void measure_steps(self, Row* row) noexcept nogil:
+        pass
 
     cdef void shorten(self) noexcept nogil:
         """Of two lanes at a time: those that follow one another, the last perhaps with itself."""

@@ -1,5 +1,7 @@
 cimport cython
 
+from ._tracks cimport Tracks
+
 cdef enum:
     # what adds up over the rows at first sight, in this order, and what a point of the curve keeps of it
     ROWS, LOSS, WEIGHT, MISTAKES, CLIPPED, VARIANCE, KEPT
@@ -23,6 +25,7 @@ cdef class Records:
     cdef double[:, ::1] points       # sums at the rounds of the grid
     cdef Py_ssize_t classes          # 0: targets are numbers
     cdef double low, high            # what losses are clipped to
+    cdef Tracks tracks               # of residuals, or None
     cdef double[AT_ONCE] values      # of the rows that wait to be added up: losses,
     cdef double[AT_ONCE] weights     # weights,
     cdef char[AT_ONCE] mistaken      # and whether they were predicted wrong

@@ -47,8 +47,8 @@ def mismatch(sums, points):
 cdef class Records:
     """The sums and points of one model; ``classes`` and the interval that losses are clipped to say how to read a row."""
 
-    def __init__(self, double[::1] sums, double[:, ::1] points, Py_ssize_t classes, double low, double high):
-        self.sums, self.points, self.classes, self.low, self.high = sums, points, classes, low, high
+    def __init__(self, double[::1] sums, double[:, ::1] points, Py_ssize_t classes, double low, double high, Tracks tracks=None):
+        self.sums, self.points, self.classes, self.low, self.high, self.tracks = sums, points, classes, low, high, tracks
 
     def note_all(self, Transcript transcript, const Py_ssize_t[::1] order, const double[:, ::1] targets, const double[::1] weights):
         """The rounds of a transcript; targets and weights go by row number."""
@@ -58,6 +58,8 @@ cdef class Records:
             for k in range(transcript.values.shape[0]):
                 self.note(transcript.values[k], weights[order[k]] if weights.shape[0] > 0 else 1.0, &transcript.margins[k, 0],
                           &targets[order[k], 0])
+                if self.tracks is not None:
+                    self.tracks.follow(&transcript.margins[k, 0], &targets[order[k], 0])
             self.add_up()
 
     cdef void begin(self) noexcept nogil:

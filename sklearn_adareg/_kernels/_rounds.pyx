@@ -67,6 +67,7 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
     cdef bint scaled = method.scale is not None
     cdef bint as_published = method.as_published
     cdef bint recorded = records is not None
+    cdef bint tracked = recorded and records.tracks is not None
     cdef bint transcribed = transcript is not None
     cdef double longest_step = structure.longest_step
     cdef bint earlier                # what was published before this round is worked out apart, since the row has changed units
@@ -151,6 +152,8 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         structure.clock.commit()
         if recorded:
             records.note(told if as_published else value, weight, method.predicting, &targets[i, 0])
+        if tracked:
+            records.tracks.follow(method.predicting, &targets[i, 0])
         if transcribed:
             transcript.values[k] = told if as_published else value
             memcpy(&transcript.margins[k, 0], method.predicting, transcript.margins.shape[1] * sizeof(double))

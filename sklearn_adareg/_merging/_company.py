@@ -25,9 +25,12 @@ class Company:
         What of it is in the models counts once.
     new_seen : ndarray
         Rows that each model has seen for the first time since the base.
+    finally_ : bool
+        Whether this is the last merge of a tree.
     """
 
-    def __init__(self, recipe, methods, base, new_seen):
+    def __init__(self, recipe, methods, base, new_seen, finally_=True):
+        self.finally_ = finally_
         self.recipe, self.methods, self.base, self.new_seen = recipe, methods, base, new_seen
         self.structures = [method.structure for method in methods]
         self.base_structure = None if base is None else base.structure
@@ -93,7 +96,7 @@ class Company:
         With a step size η of ONS or Newton steps, moves are η times what the gradients and the evidence ask for; a model makes up
         for that as it goes on, a sum of the moves of many models would not.
         """
-        if self.base is None or not self.inverse:
+        if self.base is None or not self.inverse or not self.finally_:
             return np.ones(self.L)
         shares = self.new_rounds / max(self.new_rounds.sum(), 1.0)
         eta = np.repeat(np.zeros(self.R) + np.asarray(self.recipe.eta, dtype=np.float64), self.K)

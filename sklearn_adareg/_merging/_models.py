@@ -9,8 +9,11 @@ from .._guard import guard_of
 from ._states import merge_states
 
 
-def merge_models(models, base=None):
-    """A new estimator like the first of these, that has learnt what all of them have."""
+def merge_models(models, base=None, finally_=True):
+    """A new estimator like the first of these, that has learnt what all of them have.
+
+    ``finally_``: otherwise it is to be merged with others of the same base.
+    """
     first = models[0]
     everyone = models if base is None else [*models, base]
     _check_alike(everyone)
@@ -20,7 +23,7 @@ def merge_models(models, base=None):
             states.append(model._state.copy())
     _check_base(models, base)
     merged = clone(first)
-    state = merge_states(states[: len(models)], None if base is None else states[-1])
+    state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, name):
             setattr(merged, name, getattr(first, name))

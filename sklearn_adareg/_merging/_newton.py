@@ -34,7 +34,9 @@ class Piece(NamedTuple):
     M: np.ndarray  # G without the ridges
     G: np.ndarray
     b: np.ndarray  # G x
-    average: np.ndarray  # G times the average
+    b_average: np.ndarray  # G times the average
+    x: np.ndarray
+    average: np.ndarray
 
 
 def merge_newton(company, new):
@@ -87,9 +89,11 @@ class Lanes:
             average = x - self.structure.field("u")[lane] / weight
         if lane < self.whole:
             M = T @ (G - np.diag(epsilon * self.ridges)) @ T.T
-            return Piece(M, T @ G @ T.T, T @ (G @ x), T @ (G @ average))
+            moved = _moved(T, x), _moved(T, average)
+            return Piece(M, T @ G @ T.T, T @ (G @ x), T @ (G @ average), *moved)
         M, G = (G - epsilon * self.ridges) * self.scales**2, G * self.scales**2
-        return Piece(M, G, G * _moved(T, x), G * _moved(T, average))
+        x, average = _moved(T, x), _moved(T, average)
+        return Piece(M, G, G * x, G * average, x, average)
 
 
 def _combined(company, lane, pieces, ridges, left, present):
@@ -100,9 +104,9 @@ def _combined(company, lane, pieces, ridges, left, present):
     if company.base is not None:
         base = pieces[-1]
         M = M - (left.sum() - left.mean()) * base.M
-        x, average = _divided(base.G, base.b, present), _divided(base.G, base.average, present)
+        x, average = base.x, base.average
     b = sum(piece.b - _times(piece.G, x) for piece in models)
-    b_average = sum(piece.average - _times(piece.G, average) for piece in models)
+    b_average = sum(piece.b_average - _times(piece.G, average) for piece in models)
     G = _definite(M, ridges, present)
     part = company.part_of_moves()[lane]
     return x + part * _divided(G, b, present), average + part * _divided(G, b_average, present), G

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels import _records
+from .._kernels import _records, _tracks
 from .._progress import NAMES, POINTS, WEIGHTED, Progress
 
 KEPT = len(NAMES)
@@ -12,6 +12,8 @@ STEP, NEXT = POINTS + 1, POINTS + 2
 def merge_progress(progresses, base=None):
     """The records of all models; what comes from ``base`` counts once."""
     merged = Progress()
+    tracks = [progress.tracks for progress in progresses]
+    merged.tracks = _tracks.merged(tracks, None if base is None else base.tracks)
     total = sum(progress.sums[:KEPT] for progress in progresses)
     if base is not None:
         total = total - (len(progresses) - 1) * base.sums[:KEPT]

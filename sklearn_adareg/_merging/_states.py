@@ -17,7 +17,7 @@ from ._structures import merge_structure
 MAY_DIFFER = ("sparse", "limits", "loss_parameters", "lanes", "lanes_are_classes")
 
 
-def merge_states(states, base=None):
+def merge_states(states, base=None, finally_=True):
     """The state of all rows; what the states have from ``base``, which all went on from, counts once."""
     everyone = [*states] + ([] if base is None else [base])
     classes = states[0].classes
@@ -34,7 +34,7 @@ def merge_states(states, base=None):
     states = everyone[: len(states)]
     base = None if base is None else everyone[-1]
     merged = State(_common_recipe(states), classes)
-    merged.frame, merged.early = frame, None
+    merged.frame, merged.early, merged.one_run = frame, None, False
     merged.units_from_rows = any(state.units_from_rows for state in states)
     progresses = [state.progress for state in states]
     merged.progress = merge_progress(progresses, None if base is None else base.progress)
@@ -48,7 +48,7 @@ def merge_states(states, base=None):
         new = _workers.method_of(block)
         methods = [_workers.method_of(state.blocks[number]) for state in states]
         own = None if base is None else _workers.method_of(base.blocks[number])
-        company = Company(block.recipe, methods, own, new_seen)
+        company = Company(block.recipe, methods, own, new_seen, finally_)
         merge_units(company, new.arrays)
         merge_structure(company, new.structure)
         merge_method(company, new)
@@ -85,11 +85,11 @@ def _check_alike(states):
             )
 
 
+OTHER_MEMBERS = "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other members"
 REASONS = {
     "d": "merge models of the same features",
     "blocks": "pass blocks as groups of features, since blocks='auto' finds them in the first rows of each model",
-    "kept": "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other members",
-    "epsilon": "learn with partial_fit in all of them or with a shuffled fit in all of them, and the same epsilon",
+    **dict.fromkeys(("kept", "epsilon", "eta", "diagonal_members"), OTHER_MEMBERS),
 }
 
 

@@ -116,9 +116,20 @@ def fit_stream(
         if checkpoint is not None:
             _checkpoint.write(checkpoint, run.content(finished=True))
     if run.rows == 0:
-        raise ValueError(f"{stream.name} has no rows; there is nothing to learn from.")
+        raise NoRows(f"{stream.name} has no rows; there is nothing to learn from.")
     meter.finish()
     return model
+
+
+class NoRows(ValueError):
+    """A source is empty."""
+
+
+def labels_of(model, source, target=None):
+    """The labels of a source, sorted; None for a regressor."""
+    run = _Run(model, Learner(model), open_stream(source), target, None, None, None)
+    run.find_classes()
+    return run.classes
 
 
 class _Prepared:

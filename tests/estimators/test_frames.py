@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference_stack import stacked
 from scipy import sparse
+from sklearn.linear_model import Lasso, LogisticRegression
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _auto, _early, _frame
 
@@ -48,6 +49,30 @@ def test_the_model_is_the_stack_in_its_last_frame(whiten_from, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"alpha": 0.02},
+        {"alpha": 0.05, "l1_ratio": 0.5, "average": 2.0},
+        {"alpha": 0.05, "l1_ratio": 1.0},
+        {"domain": "box", "radius": 0.3},
+        {"domain": "l2", "radius": 0.3},
+    ],
+    ids=str,
+)
+def test_a_penalty_or_a_domain_is_kept_where_features_are_centred(params, monkeypatch):
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    monkeypatch.setattr(_early, "STAGES", STAGES)
+    X, y = contrasts(80, 6, offset=5.0)
+    model = AdaRegClassifier(**params).partial_fit(X, y, classes=[-1, 1])
+    centred = in_frame(model._state.frame, X)
+    zeros = params.get("l1_ratio") == 1.0
+    [expected], _ = stacked(centred, y, potential="auto", zeros=zeros, **params)
+    np.testing.assert_allclose(model.coef_[0], expected[:-1], rtol=1e-8, atol=1e-8)
+    margins = centred @ expected[:-1] + expected[-1]
+    np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-8, atol=1e-8)
+
+
 @pytest.mark.parametrize("size", [1, 7, 40])
 def test_chunks_do_not_matter(size, monkeypatch):
     monkeypatch.setattr(_early, "STAGES", STAGES)
@@ -71,6 +96,78 @@ def test_offsets_do_not_matter():
         for offset in (3.0, 300.0)
     ]
     np.testing.assert_allclose(*margins, rtol=1e-6, atol=1e-6)
+
+
+LOOSE = [
+    {"alpha": 1e-12},
+    {"alpha": 1e-12, "l1_ratio": 1.0},
+    {"domain": "box", "radius": 1e6},
+    {"domain": "l2", "radius": 1e6},
+    {"domain": "l1", "radius": 1e6},
+]
+
+
+@pytest.mark.parametrize("params", LOOSE, ids=str)
+def test_a_penalty_that_does_nothing_and_a_domain_that_never_binds(params, monkeypatch):
+    monkeypatch.setattr(_early, "STAGES", STAGES)
+    monkeypatch.setattr(_early, "WHITEN_FROM", 10)
+    X, y = contrasts(200, 102, offset=3.0)
+    model, free = (
+        AdaRegClassifier(**own).partial_fit(X, y, classes=[-1, 1]) for own in (params, {})
+    )
+    assert _frame.mixes(model._state.frame)
+    np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-6, atol=1e-6)
+
+
+def test_a_domain_that_binds_and_an_l1_penalty_are_not_for_mixed_features():
+    X, y = contrasts(1500, 102, offset=3.0)
+    for params in ({"domain": "nonnegative"}, {"alpha": 1e-3, "l1_ratio": 1.0}):
+        model = AdaRegClassifier(**params).partial_fit(X, y, classes=[-1, 1])
+        assert model._state.frame is not None
+        assert not _frame.mixes(model._state.frame)
+        assert params.get("domain") is None or model.coef_.min() == 0
+
+
+def test_a_domain_is_kept_where_features_are_mixed():
+    X, y = contrasts(3000, 102)
+    free = AdaRegClassifier().partial_fit(X[:1500], y[:1500], classes=[-1, 1])
+    radius = 2.5 * np.abs(free.coef_).max()
+    model = AdaRegClassifier(domain="box", radius=radius)
+    model.partial_fit(X[:1500], y[:1500], classes=[-1, 1])
+    assert _frame.mixes(model._state.frame)
+    for _ in range(3):  # rows that ask for far larger weights
+        model.partial_fit(X[1500:] / 10, y[1500:])
+        assert np.abs(model.coef_).max() <= radius
+
+
+def test_mixed_features_help_under_a_slight_l2_penalty_and_are_left_under_a_strong_one():
+    X, y = contrasts(4000, 102, offset=1.0)
+    alpha = 1e-4
+    model = AdaRegClassifier(alpha=alpha, random_state=0).fit(X, y)
+    best = LogisticRegression(C=1 / (len(y) * alpha), max_iter=5000).fit(X, y)
+
+    def objective(of):
+        loss = np.mean(np.logaddexp(0, -y * of.decision_function(X)))
+        return loss + alpha / 2 * np.sum(of.coef_**2)
+
+    assert objective(model) < objective(best) + 0.1 * (np.log(2) - objective(best))
+    strong = AdaRegClassifier(alpha=0.1).partial_fit(X, y, classes=[-1, 1])
+    assert not _frame.mixes(strong._state.frame)
+
+
+def test_zeros_of_centred_features():
+    """``fit`` comes to the same minimum in coordinates of its own, and goes on from it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 120)) + 30.0
+    y = X[:, :5].sum(axis=1) + rng.normal(size=600)
+    model = AdaRegRegressor(alpha=0.1, l1_ratio=1.0, random_state=0).fit(X, y)
+    best = Lasso(alpha=0.1).fit(X, y)
+    np.testing.assert_allclose(model.coef_, best.coef_, atol=1e-3)
+    assert model.intercept_ == pytest.approx(best.intercept_, abs=0.1)
+    coef = model.coef_.copy()
+    for part in np.split(np.arange(600), 6):
+        model.partial_fit(X[part], y[part])
+    assert np.abs(model.coef_ - coef).max() < 0.2
 
 
 def test_correlated_contrasts_are_learnt():

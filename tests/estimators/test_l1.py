@@ -1,11 +1,13 @@
 """An L1 penalty gives zeros, and a default ``fit`` comes to the minimum of the penalised loss."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from reference import LOSSES
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 
@@ -265,7 +267,6 @@ def test_numbers_beyond_all_measure_leave_a_finite_model():
 def test_a_penalty_that_does_nothing_does_not_make_fit_overfit(d):
     """The minimum of the loss alone is not what the model tends to as alpha goes to 0."""
     X, score = rows(d, n=200)
-    X = sparse.csr_array(X)  # dense rows choose coordinates of their own where there is no penalty
     y = score > 0
     free = AdaRegClassifier(random_state=0).fit(X, y)
     for l1_ratio in (0.5, 1.0):
@@ -282,6 +283,20 @@ def test_large_working_sets_go_by_columns(monkeypatch):
         columns = AdaRegRegressor(alpha=0.01, l1_ratio=1.0, random_state=0).fit(form(X), y)
         atol = 0.01 * np.abs(whole.coef_).max()
         np.testing.assert_allclose(columns.coef_, whole.coef_, atol=atol)
+
+
+def test_entries_in_any_order_and_twice():
+    X, y = rows(20)
+    tidy = sparse.csr_array(X)
+    rng = np.random.default_rng(0)
+    order = np.concatenate([rng.permutation(np.arange(a, b)) for a, b in pairwise(tidy.indptr)])
+    data, index = np.repeat(tidy.data[order] / 2, 2), np.repeat(tidy.indices[order], 2)
+    untidy = sparse.csr_array((data, index, 2 * tidy.indptr), shape=X.shape)
+    given = untidy.data.copy()
+    model = AdaRegRegressor(alpha=0.3, l1_ratio=1.0, random_state=0)
+    first, second = (clone(model).fit(Z, y) for Z in (tidy, untidy))
+    np.testing.assert_allclose(second.coef_, first.coef_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(untidy.data, given)
 
 
 def test_losses_with_kinks_make_passes_instead():

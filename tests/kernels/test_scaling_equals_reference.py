@@ -180,9 +180,9 @@ def test_rows_without_zeros_by_diagonal_dual_averaging(potential):
 
 # ---- (B) and (C) eta="auto" ----------------------------------------------------------------------
 
-# members as (λ, ε, whether they keep the matrix)
+# members as (λ, ε, whether they keep the matrix, η if it is not 2)
 STEADY = ((1.0, 0.5, True), (1.0, 8.0, True))
-STEADY_JOINT = ((1.0, 0.5, True), (1.0, 2.0, False))
+STEADY_JOINT = ((1.0, 0.5, True), (1.0, 0.5, True, 4.0), (1.0, 8.0, True), (1.0, 2.0, False))
 FORGETTING = ((0.998, 0.25, True), (0.97, 0.5, False), (0.9, 0.5, False))
 
 

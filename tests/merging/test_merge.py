@@ -212,6 +212,19 @@ def test_dense_rows_with_coordinates_of_their_own():
     merged.partial_fit(mixed[:50], y[:50])
 
 
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_features_that_some_models_or_all_have_never_seen(structure):
+    seen = np.column_stack(
+        [X, np.zeros(N), np.where(np.arange(N) >= 150, X[:, 0], 0.0), np.ones(N)]
+    )
+    make = lambda: binary(structure=structure)  # noqa: E731
+    models = [make().partial_fit(seen[rows], Y[rows], classes=[-1, 1]) for rows in SHARDS]
+    merged = merge(models)
+    assert abs(merged.coef_[0, 5]) < 1e-12 * np.abs(merged.coef_).max()
+    assert merged.coef_[0, 6] != 0.0
+    assert np.isfinite(merged.partial_fit(seen, Y).coef_).all()
+
+
 # ---- base -----------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from reference_committee import Committee, exponential_weights
 from scipy import sparse
 from streams import STRUCTURES, FourthRoot, blocks_of, core, estimator, learn, rows, target
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge, regret
 from sklearn_adareg._auto import STEADY, STEADY_JOINT
 
 X, SCORE = rows(0, n=60, d=4)
@@ -190,6 +190,8 @@ def test_diagonal_ons_has_a_theory_on_rows_with_one_feature_and_keeps_to_them(st
     np.testing.assert_allclose(model.coef_, full.coef_)
     two = 0.3 * ONE_HOT
     two[7, [0, 3]] = 0.1
+    with pytest.raises(ValueError, match=r"which .*ONS.* assumes, where a row has"):
+        bounded("ons", structure, **THEORY).fit(change(two), Y)
     with pytest.raises(
         ValueError, match=r"number of nonzero features or blocks in a row of 1 .* reach 2"
     ):
@@ -275,6 +277,16 @@ def test_the_core_has_the_bound_of_the_estimator(potential, structure):
     assert learner.regret_bound().value == pytest.approx(model.fit(X, Y).regret_bound().value)
 
 
+def test_what_a_sketch_has_shrunk_is_paid_for_by_the_diameter():
+    learner = core(4, "ons", "sketch", eta=2.0, epsilon=0.1, rank=1, domain="l2", radius=R)
+    for z in X:
+        learner.step(z)
+    values = np.linalg.eigvalsh(learner.G)
+    assert values[0] > 1.0, "ε and what was shrunk"
+    expected = values[0] * (2 * R) ** 2 / 4 + 4 + np.sum(np.log(values / 0.1))
+    assert learner.regret_bound(exp_concave=True).value == pytest.approx(expected)
+
+
 def test_the_core_takes_the_word_of_its_caller_for_curvature():
     learner = core(4, "ons", "diag", eta=2.0, epsilon=1.0, domain="box", radius=R)
     for g in ONE_HOT:
@@ -317,6 +329,19 @@ def test_what_stands_in_the_way_is_said_in_a_sentence(params, words):
     assert (bound.value, bound.terms) == (None, {})
     assert re.search(words, bound.missing[0]), bound.missing
     assert all(sentence.endswith(".") for sentence in bound.missing)
+
+
+def test_a_model_that_has_not_played_all_its_rounds_has_no_bound():
+    halves = [learn(bounded("adagrad", "diag"), X[k::2], Y[k::2]) for k in range(2)]
+    assert halves[0].regret_bound().value > 0
+    merged = pickle.loads(pickle.dumps(merge(halves)))
+    assert merged.regret_bound().value is None
+    assert "merged from several" in merged.regret_bound().missing[0]
+    y = np.digitize(SCORE, [-0.5, 0.7])
+    grown = estimator("adagrad", "diag").partial_fit(X, y, classes=[0, 1, 2])
+    assert grown.regret_bound(diameter=5.0).value > 0
+    grown.partial_fit(X, y + 1, classes=[0, 1, 2, 3])
+    assert grown.regret_bound(diameter=5.0).value is None
 
 
 def test_a_diameter_may_be_given():

@@ -1,0 +1,195 @@
+"""``fit``: rounds of learning in all shards, and trees of merges between them."""
+
+from copy import deepcopy
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.multiclass import unique_labels
+
+from .._base import BaseAdaReg
+from .._checks import shown
+from ..streams import TableEncoder
+from . import _dask
+from ._shards import ShardError, Task, combine, labels, learn
+
+FAN_IN = 16  # models that are merged at once
+ATTEMPTS = 3  # at a round, where workers die
+
+
+def fit(
+    estimator,
+    shards,
+    *,
+    classes=None,
+    rounds=1,
+    target=None,
+    sample_weight=None,
+    n_jobs=None,
+):
+    """Learn from shards of rows where they lie, and merge the models.
+
+    Every shard learns by itself, from a copy of the estimator. Models travel, rows do not; a tree of merges
+    (:func:`sklearn_adareg.merge`) makes one model of them. In each further round every shard is learnt once more from the merged
+    model, which brings the result near that of one pass over all rows, or beyond it.
+
+    The work goes through joblib, so ``joblib.parallel_config(backend=...)`` decides where it is done: ``"loky"`` (processes, the
+    default), ``"threading"``, ``"dask"``, ``"ray"`` or ``"spark"``. Dask collections go through the scheduler of Dask itself, and
+    their partitions never come to this process. A round in which a worker dies is done again, with the same result.
+
+    Costs as many passes over each shard as there are rounds, one more over the targets where ``classes`` have to be found, and the
+    merges, which are short beside them.
+
+    Parameters
+    ----------
+    estimator : AdaRegClassifier, AdaRegRegressor, or Pipeline
+        What learns. A fitted one is gone on from, and stays as it is. A Pipeline may have a
+        :class:`~sklearn_adareg.streams.TableEncoder` and transformers that do not learn along.
+    shards : list, or Dask collection
+        A list of shards, each of them a pair (X, y) or triple (X, y, sample_weight); a dataframe; a function without arguments that
+        returns one of these, or an iterable of them (chunks), called where the shard is learnt; or the path of a file
+        that :func:`~sklearn_adareg.streams.open_stream` reads, which has to be there. Or a Dask dataframe, a pair of Dask arrays, or
+        of a Dask dataframe and a series: each partition is a shard.
+    classes : array-like, default=None
+        All labels. None looks for them in all shards first.
+    rounds : int, default=1
+        How often every shard is learnt from.
+    target : str, default=None
+        The column to predict, where shards are dataframes or files of tables.
+    sample_weight : str, default=None
+        The column of the weights there.
+    n_jobs : int, default=None
+        Workers, as in joblib; not used for Dask collections.
+
+    Returns
+    -------
+    estimator
+        A new fitted estimator, which goes on learning.
+
+    Raises
+    ------
+    ShardError
+        A shard failed. The message names it.
+
+    See Also
+    --------
+    sklearn_adareg.merge : What a merge is, and what of it is exact.
+
+    Notes
+    -----
+    Rows should come to the shards at random, or each shard should at least have rows of every kind: a model that has never seen a
+    feature knows nothing about it. Losses of the first round are progressive and are in ``progressive_loss_``; those of further
+    rounds are not. Each worker imports this package.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_adareg import AdaRegClassifier, distributed
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 4))
+    >>> y = (X @ [1.0, -1.0, 2.0, 0.0] > 0).astype(int)
+    >>> shards = [(X[k::4], y[k::4]) for k in range(4)]
+    >>> model = distributed.fit(AdaRegClassifier(), shards, rounds=2)
+    >>> model.t_, model.score(X, y) > 0.95
+    (2000, True)
+    """
+    final = _check_estimator(estimator)
+    if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 1:
+        raise ValueError(
+            f"rounds={shown(rounds)} is no number of rounds; pass an int of at least 1."
+        )
+    fitted = final.__sklearn_is_fitted__()
+    base = deepcopy(estimator) if fitted else None
+    model = deepcopy(estimator) if fitted else clone(estimator)
+    finds = is_classifier(final) and not fitted and classes is None
+    engine = _Joblib(n_jobs)
+    collection = _dask.partitions(shards)
+    if collection is not None:
+        engine, sources = _dask.Engine(), collection
+    else:
+        sources = _as_list(shards)
+    tasks = [engine.task(k, source, target, sample_weight) for k, source in enumerate(sources)]
+    if not tasks:
+        raise ValueError("There are no shards; pass a list of at least one.")
+    if finds:
+        parts = [part for part in engine.labels(tasks, model) if part is not None]
+        classes = np.unique(np.concatenate(parts)) if parts else None
+    elif classes is not None and not fitted:
+        classes = unique_labels(classes)
+    else:
+        classes = None
+    for number in range(rounds):
+        models = engine.learn(tasks, model if base is None else base, classes, number > 0)
+        base = engine.merge(models, base)
+        classes = None
+    found = engine.result(base)
+    if found is None:
+        raise ValueError("The shards have no rows; there is nothing to learn from.")
+    return found
+
+
+def _check_estimator(estimator):
+    """The last step, which is one of ours; refuses steps that would learn differently in each shard."""
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(final, BaseAdaReg):
+        raise ValueError(
+            f"distributed.fit merges models of AdaRegClassifier or AdaRegRegressor, and this is {type(final).__name__}; pass one of "
+            "the two, or a Pipeline that ends in one."
+        )
+    steps = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
+    for name, step in steps:
+        if hasattr(step, "partial_fit") and not isinstance(step, TableEncoder):
+            raise ValueError(
+                f"The step {name!r}, {type(step).__name__}, would learn something else in every shard; leave it out (the models need "
+                "no scaling), or transform the shards beforehand."
+            )
+    return final
+
+
+def _as_list(shards):
+    if isinstance(shards, str) or not hasattr(shards, "__iter__"):
+        raise TypeError(
+            f"shards are a list of pairs, dataframes, functions or paths, or a Dask collection, and this is {type(shards).__name__}; "
+            "pass a list."
+        )
+    return list(shards)
+
+
+class _Joblib:
+    """Tasks on the workers of joblib's backend; merges of more models than fit into one there too."""
+
+    def __init__(self, n_jobs):
+        self.n_jobs = n_jobs
+
+    def task(self, *facts):
+        return Task(*facts)
+
+    def labels(self, tasks, model):
+        return self._run([delayed(labels)(task, model) for task in tasks])
+
+    def learn(self, tasks, model, classes, again):
+        return self._run([delayed(learn)(task, model, classes, again) for task in tasks])
+
+    def merge(self, models, base):
+        models = [model for model in models if model is not None]
+        while len(models) > FAN_IN:
+            groups = [models[k : k + FAN_IN] for k in range(0, len(models), FAN_IN)]
+            models = self._run([delayed(combine)(group, base, False) for group in groups])
+        return combine(models, base) if models else base
+
+    def result(self, model):
+        return model
+
+    def _run(self, calls):
+        """The results of all calls; all of them once more where a worker was lost."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                return Parallel(n_jobs=self.n_jobs)(calls)
+            except ShardError:
+                raise
+            except Exception:
+                if attempt == ATTEMPTS:
+                    raise
+        raise AssertionError("not reached")
