@@ -115,8 +115,9 @@ def in_frame(blocks):
 
 def scales_of_rows(blocks):
     """The mean curvatures that rows add, and root mean squares of their gradients, (lanes, d), in the coordinates of the blocks."""
-    parts = [method_of(block).structure.scales_of_rows() for block in blocks]
-    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    structures = [method_of(block).structure for block in blocks]
+    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
+    return curvatures, np.concatenate([structure.gradients_of_rows() for structure in structures])
 
 
 def _published(blocks, *at):
