@@ -418,9 +418,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
 
 def _runs(order, n_rows):
     """Rows in turn, as pairs: some that are rounds, and those after them that are not, for their weight is 0."""
+    if len(order) == n_rows:
+        return [(order, order[:0])]
     passed_over = np.setdiff1d(np.arange(n_rows), order)
-    if not len(passed_over):
-        return [(order, passed_over)]
     groups = np.split(passed_over, np.flatnonzero(np.diff(passed_over) > 1) + 1)
     ends = np.searchsorted(order, [group[0] for group in groups])
     parts = np.split(order, ends)

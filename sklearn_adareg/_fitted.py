@@ -35,10 +35,15 @@ class FittedLinearModel:
         """The model of the last finished round or, while rounds are played, the one that was last shown."""
         state = self._fitted_state()
         shown = state.publication
-        if shown is not None and shown.rounds == state.rounds:
-            return shown
+        return shown if is_current(shown, state) else self._publish_anew(state, shown)
+
+    def _publish_anew(self, state, shown):
         guard = guard_of(self)
-        if shown is not None and guard.rounds.locked():
+        if (
+            shown is not None
+            and guard.rounds.locked()
+            and _workers.last_look(state) <= shown.rounds  # nothing newer was shown
+        ):
             return shown
 
         def compute():
@@ -287,15 +292,21 @@ class FittedLinearModel:
         X = check_rows(self, X)
         state = self._state
         shown = state.publication
-        if (shown is None or shown.rounds != state.rounds) and _workers.few_columns(state, X):
-            result = guard_of(self).read(lambda: _workers.margins_at(state, X))
-            if result is not None:
-                return result
-        shown = self._publish()
+        if not is_current(shown, state):
+            if type(X) is not np.ndarray and _workers.few_columns(state, X):
+                result = guard_of(self).read(lambda: _workers.margins_at(state, X))
+                if result is not None:
+                    return result
+            shown = self._publish_anew(state, shown)
         return self._margins_of(X, shown.coef, shown.intercept)
 
     def _margins_of(self, X, coef, intercept):
         return margins(X, coef if coef.ndim == 2 else coef.reshape(1, -1), intercept)
+
+
+def is_current(shown, state):
+    """Whether this is what the state has learnt so far."""
+    return shown is not None and shown.rounds == state.rounds
 
 
 def _dense(coef):

@@ -1,5 +1,7 @@
 """From margins, (rows, lanes), to probabilities of the classes, (rows, classes), for the losses that have them."""
 
+import math
+
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
@@ -9,6 +11,11 @@ FARTHEST = np.finfo(np.float64).max / 4
 
 def logistic(margins):
     """Logistic for two classes, softmax for more."""
+    if margins.size == 1:  # without NumPy's machinery
+        margin = margins.item()
+        rare = math.exp(-abs(margin))
+        likely, rare = 1.0 / (1.0 + rare), rare / (1.0 + rare)
+        return np.array([[rare, likely] if margin > 0 else [likely, rare]])
     if margins.shape[1] > 1:
         return softmax(_apart(margins), axis=1)
     return expit(margins * BOTH_WAYS)

@@ -106,14 +106,18 @@ def published(state):
 def in_frame(blocks):
     """Coefficients and intercepts in the coordinates that these blocks learn in."""
     weights, recipe = _published(blocks), blocks[0].recipe
-    intercepts = weights[:, recipe.d].copy() if recipe.intercept else np.zeros(len(weights))
-    return weights[:, : recipe.d].copy(), intercepts
+    coef = weights[:, : recipe.d]
+    intercepts = weights[:, recipe.d] if recipe.intercept else np.zeros(len(weights))
+    if len(weights) > 1:  # contiguous, as a single row is anyway
+        coef, intercepts = coef.copy(), intercepts.copy()
+    return coef, intercepts
 
 
 def scales_of_rows(blocks):
     """The mean curvatures that rows add, and root mean squares of their gradients, (lanes, d), in the coordinates of the blocks."""
-    parts = [method_of(block).structure.scales_of_rows() for block in blocks]
-    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    structures = [method_of(block).structure for block in blocks]
+    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
+    return curvatures, np.concatenate([structure.gradients_of_rows() for structure in structures])
 
 
 def _published(blocks, *at):
@@ -124,12 +128,12 @@ def _published(blocks, *at):
 
 
 def few_columns(state, X):
-    """Whether to publish only the columns of these rows: they are few, and few were asked for since the last round.
+    """Whether to publish only the columns of these sparse rows: they are few, and few were asked for since the last round.
 
     Rows that come one by one without learning soon pay for the whole model, which is then there for all of them.
     """
     d = X.shape[1]
-    if type(X) is np.ndarray or SPARSER * X.nnz > d or state.frame is not None:
+    if SPARSER * X.nnz > d or state.frame is not None:
         return False
     if not all(method_of(block).structure.by_columns for block in state.blocks):
         return False
@@ -137,6 +141,11 @@ def few_columns(state, X):
     columns = X.nnz + (columns if rounds == state.rounds else 0)
     _looked_up[state] = (state.rounds, columns)
     return SPARSER * columns <= d
+
+
+def last_look(state):
+    """The round after which columns were last published without the others; −1 where there was none."""
+    return _looked_up.get(state, (-1, 0))[0]
 
 
 def margins_at(state, X):
@@ -313,7 +322,9 @@ def _play_block(block, rows, order, targets, weights, new, records, counts, tran
     method.first_sight = new
     shown = transcript is not None and transcript.shown is not None
     method.watch(shown, new and block.recipe.as_published)
-    method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
+    if method.bound_to is not block.recipe:  # which holds the parameters of the loss
+        method.bind_loss(_recipe.loss_kernel(block.recipe, lanes.start))
+        method.bound_to = block.recipe
     own_targets = targets if targets.shape[1] == 1 else np.ascontiguousarray(targets[:, lanes])
     return _rounds.run_rounds(
         method, rows, order, own_targets, weights, records, counts, transcript

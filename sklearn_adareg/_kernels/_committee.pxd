@@ -28,6 +28,7 @@ cdef class Committee(Method):
     cdef CommitteePenalty penalty             # None: there is none
     cdef double[:, ::1] penalties             # of the members of each group, then in the order of ``candidates``
 
+    cdef void begin_new_row(self) noexcept nogil
     cdef void find_weights(self, Py_ssize_t group) noexcept nogil
     cdef bint may_rest(self, const double* numbers) noexcept nogil
     cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil

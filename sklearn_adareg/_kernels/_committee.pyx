@@ -123,11 +123,10 @@ cdef class Committee(Method):
 
     def published(self):
         """The same combination of the members' weights, (K, D)."""
-        cdef Py_ssize_t a, group, k, r
+        cdef Py_ssize_t a, k, r
         shares = np.zeros((2, self.setting.K, self.R))
         cdef double[:, :, ::1] share = shares
-        for group in range(self.groups):
-            self.find_weights(group)
+        self.begin_new_row()
         for k in range(self.setting.K):
             for a in range(self.S):
                 share[0, k, self.steady_members[a]] = self.coefficients[k, a]
@@ -146,8 +145,15 @@ cdef class Committee(Method):
 
     def present_coefficients(self):
         """What the averages of the steady members and the iterates of all count, (K, S + R)."""
-        self.begin_round()
+        self.begin_new_row()
         return np.array(self.coefficients)
+
+    cdef void begin_new_row(self) noexcept nogil:
+        """What the members would count if a row came that was never seen, whatever rows came last: it is told by the state alone."""
+        cdef bint before = self.first_sight
+        self.first_sight = True
+        self.begin_round()
+        self.first_sight = before
 
     def memory(self):
         """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) / Σ w with w what the members of one λ count together; where that is

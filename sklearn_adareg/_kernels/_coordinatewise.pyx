@@ -135,13 +135,13 @@ cdef class Coordinatewise(Structure):
             return self.last_iterate()[:, at]
         x = np.array(self.field("x"))
         d = self.setting.d
-        unit = np.ones(d)
-        if self.setting.scaled:
-            unit = np.where(self.arrays["scale"][:d] > 0.0, self.arrays["scale"][:d], 1.0)
-        rate, gradient_unit = self.present_rates()
-        h = rate * self.present_steps()[:, :d]
         rounds = self.rounds_in_sums() if self.setting.dual else self.arrays["clock"][0] - self.arrays["last"][:d]
         pending = rounds > 0.0
+        if not np.any(pending):
+            return x
+        unit = self.units_of_features()
+        rate, gradient_unit = self.present_rates()
+        h = rate * self.present_steps()[:, :d]
         with np.errstate(over="ignore"):
             u = (-h * (self.kept() * self.field("theta"))[:, :d] if self.setting.dual else x[:, :d]) / unit
             u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
@@ -168,8 +168,7 @@ cdef class Coordinatewise(Structure):
         cdef Py_ssize_t d = self.setting.d
         K, R = self.setting.K, self.setting.R
         with np.errstate(over="ignore", divide="ignore"):
-            h, _ = self.scales_of_rows()
-            h = 1.0 / h
+            h = 1.0 / self.curvatures_of_rows()
         s = self.arrays["subgradient"].T[:, :d]
         h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
         found = np.array(weights)
@@ -183,15 +182,23 @@ cdef class Coordinatewise(Structure):
         scale = self.arrays["scale"][:self.setting.d]
         return np.where(scale > 0.0, scale, 1.0)
 
-    def scales_of_rows(self):
-        """In raw units, (L, d): the mean curvature that a row adds, and the root mean square of its gradient."""
+    def squares_of_rows(self):
+        """The mean of what rows add to G, (L, d)."""
         cdef Py_ssize_t d = self.setting.d
-        unit = self.units_of_features()
-        rate, gradient_unit = self.residual_rates()
         G = self.accumulated()
         G = np.broadcast_to(G[:, None], (self.setting.L, d)) if G.ndim == 1 else G[:, :d]
-        G = G / self.rounds_in_sums()
-        return G * np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit / rate, np.sqrt(G) * unit * gradient_unit
+        return G / self.rounds_in_sums()
+
+    def curvatures_of_rows(self):
+        """The mean curvature that a row adds, in raw units, (L, d)."""
+        rate, gradient_unit = self.residual_rates()
+        square = np.maximum(self.units_of_features()**2, SMALLEST_SQUARE)
+        return self.squares_of_rows() * square * (gradient_unit / rate)
+
+    def gradients_of_rows(self):
+        """The root mean square of a row's gradient, in raw units, (L, d)."""
+        _, gradient_unit = self.residual_rates()
+        return np.sqrt(self.squares_of_rows()) * self.units_of_features() * gradient_unit
 
     def rounds_in_sums(self):
         """Σ λ^(T−t) over the rounds."""

@@ -17,6 +17,7 @@ cdef class Method:
     cdef Loss loss
     cdef bint direct                      # the loss at the margins, without units or curvatures, is all there is to suffer
     cdef bint in_units                    # any of them, or residuals, have to be committed
+    cdef public object bound_to           # whose loss was bound last
     cdef public bint first_sight          # the rows to come have not been seen before
     cdef readonly double[::1] margins, slopes     # of the last round; slopes with its weight
     cdef double[::1] curvatures

@@ -14,6 +14,7 @@ class Method:
     objective: Objective
     arrays: dict
     clock: Clock
+    bound_to: Any
     first_sight: bool
     margins: np.ndarray
     slopes: np.ndarray

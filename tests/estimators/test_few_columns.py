@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _guard
 
 D, N = 2000, 60
 RNG = np.random.default_rng(0)
@@ -139,3 +139,15 @@ def test_arrays_of_a_csr_matrix_need_not_be_contiguous():
     found = AdaRegRegressor().partial_fit(rows, [1.0]).coef_
     expected = AdaRegRegressor().partial_fit(sparse.csr_array(rows.toarray()), [1.0]).coef_
     np.testing.assert_allclose(found, expected)
+
+
+def test_predictions_beside_learning_are_never_older_than_earlier_ones():
+    """While rounds are played the model that was last shown predicts, unless columns of a later one were."""
+    model = learnt()
+    old = model.coef_.copy()
+    model.partial_fit(X, SCORE > 0)
+    newer = model.decision_function(FEW)  # by columns
+    with _guard.guard_of(model).rounds:  # as if another thread were learning
+        found = model.decision_function(FEW.toarray())
+    np.testing.assert_allclose(found, newer, rtol=1e-9, atol=1e-12)
+    assert not np.array_equal(model.coef_, old)

@@ -100,3 +100,18 @@ def test_verbose_prints_it_beside_the_loss(capsys):
 
 def test_there_is_none_before_the_first_row():
     assert not hasattr(AdaRegRegressor(), "memory_")
+
+
+def test_a_copy_publishes_the_same_model_while_members_rest():
+    """What members count depends on the state alone: not on the rounds that the compiled method has seen, nor on their pass."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(1500, 4))
+    z = Z @ [1.0, -1.0, 0.5, 0.0] + rng.normal(size=1500)
+    model = AdaRegRegressor().partial_fit(Z[:1000], z[:1000])
+    for i in range(1000, 1300, 13):
+        model.partial_fit(Z[i : i + 13], z[i : i + 13])
+        twin = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(twin.coef_, model.coef_)
+        assert twin.memory_ == model.memory_
+    model = AdaRegRegressor(shuffle=False, max_iter=2, tol=None).fit(Z[:1490], z[:1490])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).coef_, model.coef_)

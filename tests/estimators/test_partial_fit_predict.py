@@ -206,3 +206,15 @@ def test_a_method_that_there_is_not_is_refused_before_anything_is_learnt():
     ):
         model.partial_fit_predict(X, LABELS["two"], [0, 1], method="margin")
     assert not hasattr(model, "t_")
+
+
+def test_the_parameters_of_a_loss_may_change_between_calls():
+    """The compiled loss is kept from call to call as long as they do not."""
+    params = {"loss": "quantile", "scaling": None, "eta": 0.3}
+    model = AdaRegRegressor("adagrad", "diag", quantile=0.1, **params).partial_fit(X, SCORE)
+    before = model.coef_.copy()
+    other = AdaRegRegressor("adagrad", "diag", quantile=0.1, **params).partial_fit(X, SCORE)
+    model.set_params(quantile=0.9).partial_fit(X, SCORE)
+    other.partial_fit(X, SCORE)
+    assert not np.allclose(model.coef_, other.coef_)
+    assert not np.allclose(model.coef_, before)
