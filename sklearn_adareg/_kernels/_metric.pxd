@@ -23,7 +23,7 @@ cdef class Metric:
     cdef bint raise_ridge(self) noexcept nogil
     cdef int factor_shifted(self, double mu) noexcept nogil
     cdef int factor_block(self, const Py_ssize_t* index, Py_ssize_t n) noexcept nogil
+    cdef int factor(self) noexcept nogil
     cdef void solve(self, double* right, int columns) noexcept nogil
-    cdef void solve_one(self, double* right) noexcept nogil
     cdef void times(self, const double* v, double* out) noexcept nogil
     cdef double residual(self, const double* u, const double* c, const double* w, double sum) noexcept nogil

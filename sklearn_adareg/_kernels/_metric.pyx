@@ -14,11 +14,12 @@ from libc.string cimport memset
 
 from scipy.linalg.cython_blas cimport dsymv
 
+from ._factor_loops cimport cholesky, cholesky_solve, symmetric_times
 from ._lapack cimport dpotrf, dpotrs
-from ._loops cimport axpy, dot
 
 import numpy as np
 
+cdef int SMALL = 128                # rows of a matrix for which own loops are faster than LAPACK
 cdef double FIRST_RIDGE = 1e-15     # times d
 cdef double LARGEST_RIDGE = 1e-3
 cdef double SMALLEST_DIAGONAL = 1e-100      # relative to the largest entry; a coordinate with less is on its own
@@ -80,23 +81,19 @@ cdef class Metric:
         cdef Py_ssize_t i, j, d = self.d
         cdef double* row
         cdef const double* source
-        cdef int info = 0
         for i in range(d):
             row, source = self.block + i * d, self.H + i * d
             for j in range(i, d):
                 row[j] = mu * source[j]
             row[i] += 1
         self.order = <int>d
-        self.factorizations += 1
-        dpotrf("L", &self.order, self.block, &self.order, &info)
-        return info
+        return self.factor()
 
     cdef int factor_block(self, const Py_ssize_t* index, Py_ssize_t n) noexcept nogil:
         """Cholesky factor of the rows and columns of H in index."""
         cdef Py_ssize_t k, l
         cdef const double* source
         cdef double* row
-        cdef int info = 0
         self.order = <int>n
         if n == 0:
             return 0
@@ -104,34 +101,33 @@ cdef class Metric:
             source, row = self.H + index[k] * self.d, self.block + k * n
             for l in range(k, n):
                 row[l] = source[index[l]]
+        return self.factor()
+
+    cdef int factor(self) noexcept nogil:
+        """The Cholesky factor of the upper triangle of the block's rows, LAPACK's lower triangle, in its place."""
+        cdef int info = 0
         self.factorizations += 1
+        if self.order <= SMALL:
+            return <int> cholesky(self.block, self.order)
         dpotrf("L", &self.order, self.block, &self.order, &info)
         return info
 
     cdef void solve(self, double* right, int columns) noexcept nogil:
         """right ← factored matrix⁻¹ right, its columns packed to the size of the factor."""
-        cdef int info = 0
-        if columns == 1:
-            self.solve_one(right)
-        elif self.order > 0:
+        cdef int info = 0, k
+        if self.order <= SMALL:
+            for k in range(columns):
+                cholesky_solve(self.block, right + k * self.order, self.order)
+        else:
             dpotrs("L", &self.order, &columns, self.block, &self.order, right, &self.order, &info)
-
-    cdef void solve_one(self, double* right) noexcept nogil:
-        """The same for one column; row j of the factor is column j of LAPACK's lower triangle."""
-        cdef Py_ssize_t j, n = self.order
-        cdef const double* row
-        for j in range(n):
-            row = self.block + j * n
-            right[j] /= row[j]
-            axpy(-right[j], row + j + 1, right + j + 1, n - j - 1)
-        for j in range(n - 1, -1, -1):
-            row = self.block + j * n
-            right[j] = (right[j] - dot(row + j + 1, right + j + 1, n - j - 1)) / row[j]
 
     cdef void times(self, const double* v, double* out) noexcept nogil:
         """out ← H v."""
         cdef int n = <int>self.d, one = 1
         cdef double unit = 1, zero = 0
+        if n <= SMALL:
+            symmetric_times(self.H, v, out, n)
+            return
         dsymv("L", &n, &unit, self.H, &n, <double*>v, &one, &zero, out, &one)
 
     cdef double residual(self, const double* u, const double* c, const double* w, double sum) noexcept nogil:

@@ -544,3 +544,13 @@ def test_confine_leaves_points_inside_alone_and_brings_the_others_in(name):
         assert domain.holds(c) or name == "simplex"
     np.testing.assert_allclose(DOMAINS["simplex"](4, 2.0).confine(0.9 * inside), inside, rtol=1e-15)
     assert DOMAINS["simplex"](4, 2.0).confine(-inside).sum() == 2.0
+
+
+@every_domain
+@pytest.mark.parametrize("d", [1, 4, 5, 11, 128, 129])
+def test_factors_of_every_size(name, d):
+    """Own loops up to 128 rows, four at a time and what is left of them; LAPACK beyond."""
+    rng = np.random.default_rng(d)
+    H, u = random_spd(rng, d), 10 * rng.normal(size=d)
+    c, w = DOMAINS[name](d, 1.0).project_in(u, H)
+    assert kkt_residual(name, u, H, c, w, 1.0) <= 1e-12
