@@ -20,7 +20,7 @@ from . import _registry, _workers
 
 # without curvatures in G, the errors of the first iterates have to be outgrown by long steps and a late average, or by passes
 LEAST_ETA, LEAST_POWER, LEAST_PASSES = 3.0, 8.0, 3
-COUNTS = 1e-3  # the least part of a member in the combination
+COUNTS = 0.01  # the least part of a member in the combination, over the largest
 POINTS = 4096  # at which f is evaluated
 ROWS_AT_ONCE = 1024
 
@@ -107,9 +107,9 @@ class ErrorBars:
             method = _workers.method_of(block)
             matrices = method.structure.accumulated()
             for k in range(block.recipe.lanes):
-                lane = _lane_of_least_prior(method, block.recipe, k)
+                lane, learnt = _lane_of_least_prior(method, block.recipe, k, rounds, rows)
                 phi = self.dispersions[block.first_lane + k]
-                own = _Covariance(method.structure, matrices[lane], phi * factor * rounds / rows)
+                own = _Covariance(method.structure, matrices[lane], phi * factor * learnt / rows)
                 self.of_lanes.append(own)
 
     def std(self):
@@ -189,14 +189,16 @@ def inflation(gain, average, passes, shuffled):
     return 1.0 + within / passes**2
 
 
-def _lane_of_least_prior(method, recipe, k):
-    """The lane of weight vector k with the smallest epsilon among the members that count, which have learnt in all passes."""
+def _lane_of_least_prior(method, recipe, k, rounds, rows):
+    """The lane of weight vector k with the smallest epsilon among the members that count, and the rounds that it has learnt from."""
     if recipe.rates == 1:
-        return k
+        return k, rounds
     parts = np.abs(method.present_coefficients()[k])
     members = recipe.rates  # none forgets: averages of all, then iterates of all
-    counts = parts[:members] + parts[members:] > COUNTS
-    return int(np.where(counts, recipe.epsilon, np.inf).argmin()) * recipe.lanes + k
+    parts = parts[:members] + parts[members:]
+    lane = int(np.where(parts >= COUNTS * parts.max(), recipe.epsilon, np.inf).argmin())
+    lane = lane * recipe.lanes + k
+    return lane, rounds if method.learning_later()[lane] else rows
 
 
 def _dispersions(state):

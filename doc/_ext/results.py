@@ -24,8 +24,8 @@ LEARNERS = {
     "sgd1": "SGD, one pass, rows scaled beforehand",
     "sgd1 raw": "SGD, one pass, raw rows",
 }
-SHORT = {"adareg": "AdaReg", "diag": "diag", "full": "full", "river": "river", "vw": "VW"}
-SHORT |= {"sgd": "SGD", "sgd1": "SGD 1 pass", "sgd1 raw": "SGD 1 pass, raw"}
+SHORT = {"adareg": "AdaReg", "river": "river", "vw": "VW", "sgd": "SGD", "sgd1": "SGD, 1 pass"}
+SHORT |= {"sgd1 raw": "SGD, 1 pass, raw", "diag": "AdaReg diag", "full": "AdaReg full"}
 COMMANDS = {
     "quality": "python benchmarks/quality.py DATA_DIR --peers --json doc/results/quality.json",
     "convergence": "python benchmarks/quality.py DATA_DIR --convergence --json doc/results/convergence.json",
@@ -66,15 +66,15 @@ def quality_means():
 def quality_sets():
     """The share of each learner on each set."""
     found = load("quality")
-    head = ["data", "rows", "features", "chosen", *SHORT.values()]
+    head = ["data", *SHORT.values(), "rows", "features", "chosen"]
     for task, title in TASKS.items():
         rows = [
             [
                 row["data"],
+                *(number(row["shares"].get(name)) for name in SHORT),
                 f"{row['rows']:,}",
                 f"{row['features']:,}",
-                f"{row['chosen'].get('potential')}, {row['chosen'].get('structure')}",
-                *(number(row["shares"].get(name)) for name in SHORT),
+                f"{row['chosen'].get('potential')} {row['chosen'].get('structure')}",
             ]
             for row in found["shares"]
             if row["task"] == task

@@ -155,6 +155,14 @@ cdef class Committee(Method):
         self.begin_round()
         self.first_sight = before
 
+    def learning_later(self):
+        """Which lanes learn in later passes, (L,), where none forgets."""
+        before = self.first_sight
+        self.first_sight = False
+        self.begin_round()
+        self.first_sight = before
+        return np.array([not self.structure.rests[lane] for lane in range(self.setting.L)])
+
     def memory(self):
         """The number of rows in use, Σ w (1 − λ^t)/(1 − λ) / Σ w with w what the members of one λ count together; where that is
         negative, the combination takes those rows away from what others have of them, and w is 0."""

