@@ -41,12 +41,14 @@ def mean(company, values, origin, evidence, base_evidence, squares):
     """The precision-weighted mean of (L, D) points, for evidence (L, D), (L, 1) or (L, D, D).
 
     ONS has moved from a base as far as the evidence of base and model together allowed; other potentials go as far as the new
-    rows say. ``squares`` carry what is added to the evidence of each model over to common units, so that grouping does not matter.
+    rows say. ``squares`` carry what is added to the evidence of each model over to common units, so that grouping does not matter. In
+    a stack, of whose merge that is not promised, half as far does better.
     """
     behind = base_evidence if company.inverse else 0.0
     total = 0.0
     for k, (M, x, rounds) in enumerate(zip(evidence, values, company.new_rounds, strict=True)):
-        more = company.caution(rounds) * squares[k]
+        carried = np.sqrt(squares[k]) if company.recipe.paired else squares[k]
+        more = company.caution(rounds) * carried
         total = total + times(raised(M + behind, more), x - origin)
     whole = raised(sum(evidence) + behind, company.caution(max(company.new_rounds.sum(), 1.0)))
     moved = total / whole if whole.ndim == 2 else solve(whole, total)

@@ -22,6 +22,7 @@ LAYERS = (
     "_block _sketch",
     "_families",
     "_full _coordinatewise _block_point",
+    "_coordinates",
     "_structures",
     "_basis _partition _fading _directions",
     "_members",
