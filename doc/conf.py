@@ -55,6 +55,7 @@ autosummary_generate = True
 autosummary_context = {"own_methods": lambda module, name: own_methods(module, name)}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
