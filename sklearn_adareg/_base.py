@@ -212,8 +212,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             targets = self._encode(y, state.classes, weights)
             self._check_unchanged(X, y, targets, weights, state)
             weights, order = self._weights_and_rounds(X, targets, weights, state, streaming=True)
-            self._state = state
-            return self._learn(state, X, order, targets, weights, told)
+            before, self._state = self._state, state
+            try:
+                return self._learn(state, X, order, targets, weights, told)
+            except BaseException:
+                if state is not before and state.rounds == before.rounds:
+                    self._state = before  # no row of the call was learnt from, so no class has joined
+                raise
 
     def _learn(self, state, X, order, targets, weights, told=None):
         """Rounds of a stream; ``told`` is given the margins of all rows, each from before it was learnt from."""

@@ -29,6 +29,7 @@ cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef double DRIFT = 1e-12
+cdef double LARGEST_GROWTH = 1e100   # of the unit of a coordinate
 
 
 def stay_narrow(bint wish):
@@ -220,6 +221,11 @@ cdef class Inverse:
         cdef double* g
         cdef double* v
         cdef double made_up, weight
+        if growth > LARGEST_GROWTH:              # nothing is left of what the coordinate had, and its square may be no number
+            self.fold(lane)
+            self.remove(lane, i)
+            self.start(lane, i, epsilon)
+            return
         self.scale_coordinate(lane, i, growth)
         if growth <= 1.0:
             return

@@ -273,3 +273,18 @@ def test_a_step_size_that_overflows_in_the_unit_of_the_residuals_stops_the_round
         model.partial_fit(X, y)
     assert_finite(model)
     assert model.t_ == 10
+
+
+@pytest.mark.parametrize("structure", ["full", "block"])
+@pytest.mark.parametrize("small", [1e-200, 1e-160])
+def test_a_feature_that_grows_beyond_all_measure_begins_anew(structure, small):
+    """The square of the growth is no number, and the model went on refusing rows of the new unit, or published NaN."""
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    y = X @ [1.0, -2.0, 0.0, 0.5, 1.0]
+    params = {"structure": structure, "potential": "ons", "eta": 1.0}
+    if structure == "block":
+        params["blocks"] = 4
+    model = AdaRegRegressor(**params).partial_fit(X * small, y)
+    for _ in range(5):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > 0.9

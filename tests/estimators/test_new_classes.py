@@ -180,3 +180,11 @@ def test_a_call_that_is_refused_adds_no_class(bad):
         model.partial_fit(rows, labels, classes=LABELS)
     assert len(model.classes_) == 3
     assert model.t_ == 300
+
+
+def test_a_call_that_stops_at_its_first_row_adds_no_class():
+    model, X, y = begun({}, 6)
+    with pytest.raises(ValueError, match="Stopped at row 0"):
+        model.partial_fit(X[:2] * 1e250, y[:2], classes=LABELS, sample_weight=[1e250, 1.0])
+    assert len(model.classes_) == 3
+    assert model.coef_.shape == (3, 6)
