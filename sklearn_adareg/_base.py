@@ -217,7 +217,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 return self._learn(state, X, order, targets, weights, told)
             except BaseException:
                 if state is not before and state.rounds == before.rounds:
-                    self._state = before  # no row of the call was learnt from, so no class has joined
+                    self._state = (
+                        before  # no row of the call was learnt from, so no class has joined
+                    )
                 raise
 
     def _learn(self, state, X, order, targets, weights, told=None):
