@@ -67,7 +67,11 @@ def _check_alike(states):
     """Refuse models whose matrices are about different things."""
     first = _recipe.to_plain(states[0].recipe)
     for state in states[1:]:
-        for name, value in _recipe.to_plain(state.recipe).items():
+        values = _recipe.to_plain(state.recipe)
+        for name in sorted(
+            values, key=lambda name: name not in REASONS
+        ):  # the one that explains others first
+            value = values[name]
             if name in MAY_DIFFER or _same(value, first[name]):
                 continue
             why = REASONS.get(
