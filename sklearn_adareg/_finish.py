@@ -300,7 +300,8 @@ def finish(state, X, order, targets, weights):
                 Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
             )
         errors = np.sqrt(sum(each.squared_errors() for each in searches))
-        if l1 < DUE * np.median(errors[errors > 0]):  # NaN, where all are 0: the model fits
+        errors = errors[errors > 0]
+        if len(errors) and l1 < DUE * np.median(errors):  # none: the model fits
             return False
         reached = [each.minimise() for each in searches]
         subgradient = np.concatenate([each.subgradient() for each in searches])

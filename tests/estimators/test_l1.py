@@ -1,6 +1,7 @@
 """An L1 penalty gives zeros, and a default ``fit`` comes to the minimum of the penalised loss."""
 
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -305,3 +306,10 @@ def test_losses_with_kinks_make_passes_instead():
     model.fit(X, score > 0)
     assert model.n_iter_ == _auto.MORE_PASSES
     assert np.count_nonzero(model.coef_) < 75
+
+
+def test_rows_that_are_fitted_exactly_are_no_warning():
+    X = np.zeros((4, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        AdaRegRegressor(alpha=0.01, l1_ratio=0.5).fit(X, X[:, 0])
