@@ -17,7 +17,9 @@ FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
 MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
 PASSES_OF_COMMITTEE = 2
-ROWS_FOR_ONE_PASS = 1000  # per feature and class: beyond that a second pass gains less than .3 % of what the first did
+ROWS_FOR_ONE_PASS = (
+    1000  # per feature and class: beyond that a second pass hardly changes the model
+)
 AUTO_AVERAGE = 2.0
 NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 

@@ -62,9 +62,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
     _revisits = False  # the rows of ``partial_fit`` were learnt from before, so their losses are not progressive
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
-    _doc_link_template = (
-        "https://sklearn-adareg.readthedocs.io/en/latest/api.html#sklearn_adareg.{estimator_name}"
-    )
+    _doc_link_template = "https://sklearn-adareg.readthedocs.io/en/latest/api/generated/sklearn_adareg.{estimator_name}.html"
 
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
@@ -216,10 +214,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             try:
                 return self._learn(state, X, order, targets, weights, told)
             except BaseException:
+                # classes join with the first row that is learnt from
                 if state is not before and state.rounds == before.rounds:
-                    self._state = (
-                        before  # no row of the call was learnt from, so no class has joined
-                    )
+                    self._state = before
                 raise
 
     def _learn(self, state, X, order, targets, weights, told=None):
