@@ -62,8 +62,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
     _revisits = False  # the rows of ``partial_fit`` were learnt from before, so their losses are not progressive
     _parameter_constraints = _rules.COMMON_CONSTRAINTS
     _doc_link_module = "sklearn_adareg"
-    _doc_link_template = "https://sklearn-adareg.readthedocs.io/en/latest/api/generated/sklearn_adareg.{estimator_name}.html"
-
+    _doc_link_template = (
+        "https://sklearn-adareg.readthedocs.io/en/latest/api/generated/"
+        "sklearn_adareg.{estimator_name}.html#sklearn_adareg.{estimator_name}"
+    )
     # ---- what a task says about its targets ---------------------------------------------------------------------
 
     _targets_are_numbers = False
