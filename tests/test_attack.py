@@ -112,6 +112,10 @@ class Attack:
             assert snapshot(self.model) == held, "a call that failed has changed the model"
             return
         learnt = self.model.t_ - (before.t_ if hasattr(before, "t_") else 0)
+        if error is not None and learnt == 0 and hasattr(before, "t_"):
+            # its twin would take classes from the rows of weight 0 before the one that stopped the call
+            assert snapshot(self.model) == held, "a call that learnt from no row has changed the model"
+            return
         positive = np.flatnonzero(np.ones(len(y)) if weight is None else weight)
         end = len(y) if error is None else positive[learnt]
         if "theory" in (self.model.eta, self.model.epsilon):

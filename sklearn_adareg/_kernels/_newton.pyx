@@ -27,7 +27,7 @@ from ._members cimport Members
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
-from ._structures cimport NOT_FINITE, NOT_PROJECTED
+from ._structures cimport NOT_FINITE, NOT_PROJECTED, TOO_HEAVY
 
 from ._lasso import minimised
 
@@ -39,6 +39,8 @@ cdef double JUMP = 1e4                   # a ridge that grows by more would canc
 cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
 cdef double TINY = 1e-290
 cdef double FARTHEST = 1e30              # how far values may be from 1 in their unit
+cdef double HEAVY = 1e200                # the weight of a row whose square may take G past ...
+cdef double LARGEST = 1e290              # ... what a double holds
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
 
@@ -245,7 +247,7 @@ cdef class Newton(Full):
         """P z of each lane, and the weight with which z is to enter the matrix."""
         cdef Py_ssize_t l
         cdef Py_ssize_t D = self.setting.D
-        cdef double slope, curvature, w, q, factor, square, total = 0.0
+        cdef double slope, curvature, w, q, factor, square, total = 0.0, heaviest = 0.0
         for l in range(self.setting.L):
             self.members.weights[l] = 0.0
             if self.rests[l]:
@@ -262,6 +264,9 @@ cdef class Newton(Full):
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
             self.members.propose(l, w, q)
+            heaviest = fmax(heaviest, w)
+        if heaviest > HEAVY and not heaviest * dot(self.z, self.z, self.n) < LARGEST:
+            return TOO_HEAVY
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
     cdef int update(self, Row* row) noexcept nogil:
