@@ -18,6 +18,7 @@ from libc.math cimport INFINITY, fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from ._bound_constrained cimport ActiveSet
+from ._free_set cimport FreeSet
 from ._metric cimport NOT_DEFINITE, NOT_FINITE, NOT_PREPARED, STALLED, Metric
 
 import numpy as np
@@ -40,6 +41,9 @@ cdef class Domain:
         if self.metric is None:
             self.metric = Metric(self.d)
             self._point = np.empty(3 * self.d)
+
+    def prepare_free(self, Py_ssize_t n):
+        """Allocate what project_free needs, for n coordinates: the coefficients, and an intercept or none."""
 
     def project(self, u, h):
         """The projection of u in the norm Σ c_i²/h_i."""
@@ -178,6 +182,11 @@ cdef class Domain:
         return STALLED
 
 
+    cdef int project_free(self) noexcept nogil:
+        """The same for the quadratic that ``free_set`` holds: its x and w at the solution, or a status, and nothing lost by asking."""
+        return NOT_PREPARED
+
+
 cdef class NoDomain(Domain):
     pass
 
@@ -187,6 +196,9 @@ cdef class Interval(Domain):
         Domain.prepare_full(self)
         if self.solver is None:
             self.solver = ActiveSet(self.metric)
+
+    def prepare_free(self, Py_ssize_t n):
+        self.free_set = FreeSet(self.d, n)
 
     def bring_inside(self, c):
         np.clip(c, self.lower, self.upper, out=c)
@@ -207,6 +219,9 @@ cdef class Interval(Domain):
 
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
         return self.solver.within_bounds(c, w, self.lower, self.upper, start)
+
+    cdef int project_free(self) noexcept nogil:
+        return self.free_set.within_bounds(self.lower, self.upper) if self.free_set is not None else NOT_PREPARED
 
 
 cdef class Box(Interval):

@@ -9,6 +9,8 @@ from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite
 from libc.string cimport memcpy
 
 from ._domains cimport Domain, shrink_into
+from ._free_set cimport FreeSet
+from ._metric cimport NOT_PREPARED
 from ._sum_constrained cimport SumConstrained
 
 import numpy as np
@@ -109,6 +111,9 @@ cdef class SumDomain(Domain):
             self._start = np.empty(2 * self.d)
             self.sum = self.radius
 
+    def prepare_free(self, Py_ssize_t n):
+        self.free_set, self._start = FreeSet(self.d, n), np.empty(2 * self.d)
+
     def bring_inside(self, c):
         if self.two_signs:
             c /= max(np.abs(c / self.radius).sum(), 1.0)
@@ -138,6 +143,28 @@ cdef class SumDomain(Domain):
         status = (<SumConstrained> self.solver).with_sum(c, w, guess, self.radius, self.two_signs)
         if status == 0 and self.two_signs:
             shrink_into(self, c, self.radius)
+        return status
+
+
+    cdef int project_free(self) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        cdef double* start
+        cdef double* x
+        cdef int status
+        if self.free_set is None:
+            return NOT_PREPARED
+        start, x = &self._start[0], self.free_set.x
+        self.free_set.guess(start, start + self.d)
+        self.project_diagonal(start, start + self.d)
+        status = self.free_set.with_sum(start, self.radius, self.two_signs)
+        if status == 0 and self.two_signs:
+            shrink_into(self, x, self.radius)
+        elif status == 0:
+            for i in range(self.d):
+                total += x[i]
+            for i in range(self.d):
+                x[i] *= self.radius / total
         return status
 
 
