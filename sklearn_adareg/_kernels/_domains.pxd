@@ -26,6 +26,7 @@ cdef class Domain:
     cdef int project_full(self, double* c, double* w, const double* H, Py_ssize_t ldh, const double* units,
                           const double* start) noexcept nogil
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil
+    cdef bint few_are_free(self) noexcept nogil
     cdef int project_free(self) noexcept nogil
 
 

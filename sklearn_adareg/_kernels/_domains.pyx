@@ -182,6 +182,10 @@ cdef class Domain:
         return STALLED
 
 
+    cdef bint few_are_free(self) noexcept nogil:
+        """Whether ``project_free`` is likely to be the shorter way, from where ``free_set`` begins: its x."""
+        return False
+
     cdef int project_free(self) noexcept nogil:
         """The same for the quadratic that ``free_set`` holds: its x and w at the solution, or a status, and nothing lost by asking."""
         return NOT_PREPARED
@@ -220,8 +224,11 @@ cdef class Interval(Domain):
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
         return self.solver.within_bounds(c, w, self.lower, self.upper, start)
 
+    cdef bint few_are_free(self) noexcept nogil:
+        return self.free_set.few_between(self.lower, self.upper)
+
     cdef int project_free(self) noexcept nogil:
-        return self.free_set.within_bounds(self.lower, self.upper) if self.free_set is not None else NOT_PREPARED
+        return self.free_set.within_bounds(self.lower, self.upper)
 
 
 cdef class Box(Interval):

@@ -9,20 +9,27 @@ cdef class FreeSet:
     cdef double* K                   # n × n, both triangles
     cdef double* a                   # where the quadratic is measured from,
     cdef double* f                   # its linear part,
-    cdef double* x                   # the point,
+    cdef double* x                   # the point, at first one that is thought to be near,
     cdef double* w                   # and the negative gradient there
     cdef double[::1] _matrices
     cdef double[::1] _vectors
     cdef double* block               # a Cholesky factor of the free rows and columns
     cdef double* right
     cdef double* root                # √K_ii
+    cdef double* inverse             # 1 / K_ii
+    cdef double* unit
+    cdef const double* G
+    cdef const double* g
     cdef double* moved
     cdef double* product
     cdef int[::1] _free
     cdef Py_ssize_t n_free
     cdef signed char[::1] _state
 
-    cdef void load(self, const double* G, const double* g, double factor, const double* units) noexcept nogil
+    cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil
+    cdef void load(self) noexcept nogil
+    cdef bint few_between(self, double lower, double upper) noexcept nogil
+    cdef bint few_nonzero(self) noexcept nogil
     cdef int within_bounds(self, double lower, double upper) noexcept nogil
     cdef void guess(self, double* v, double* h) noexcept nogil
     cdef int with_sum(self, const double* start, double radius, bint two_signs) noexcept nogil

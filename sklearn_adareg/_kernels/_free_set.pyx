@@ -11,7 +11,7 @@ w = f − K(x − a) is kept beside x and corrected with every change of it. Sta
 who has the slower way, which always ends.
 """
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from ._factor_loops cimport cholesky, cholesky_solve, symmetric_times
 from ._loops cimport axpy, combine
@@ -21,40 +21,64 @@ import numpy as np
 
 cdef int SWEEPS = 2                 # of coordinate descent, for the first states between bounds
 cdef int STEPS = 15
-cdef double FREE = 0.6              # of all coordinates: with more of them free, the way by H is shorter
+cdef double FREE = 0.6              # of all coordinates: with more of them free where a step begins, the way by H is shorter
+cdef double MOST = 0.8              # as many may be free on the way
 cdef double TOLERANCE = 1e-14
 
 
 cdef class FreeSet:
     def __cinit__(self, Py_ssize_t d, Py_ssize_t n):
         self.d, self.n = d, n
-        self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(9 * n)
+        self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(11 * n)
         self._free, self._state = np.zeros(n, dtype=np.intc), np.zeros(n, dtype=np.int8)
         self.K, self.block = &self._matrices[0], &self._matrices[n * n]
         cdef double* start = &self._vectors[0]
         self.a, self.f, self.x, self.w = start, start + n, start + 2 * n, start + 3 * n
         self.root, self.right, self.moved, self.product = start + 4 * n, start + 5 * n, start + 7 * n, start + 8 * n
+        self.inverse, self.unit = start + 9 * n, start + 10 * n
 
-    cdef void load(self, const double* G, const double* g, double factor, const double* units) noexcept nogil:
-        """K = factor · S(G + g gᵀ)S with S = diag(units) of the coefficients, 1 of the intercept; units may be NULL, and g for g = 0."""
+    cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil:
+        """K = factor · S(G + g gᵀ)S with S = diag(units) of the coefficients, 1 of the intercept; units may be NULL, and g for g = 0.
+
+        Here only its diagonal is made; ``load`` makes the rest.
+        """
+        cdef Py_ssize_t i, n = self.n
+        cdef double along, root = sqrt(factor)
+        self.G, self.g = G, g
+        for i in range(n):
+            along = g[i] if g != NULL else 0.0
+            self.unit[i] = root * (units[i] if units != NULL and i < self.d else 1.0)
+            self.root[i] = self.unit[i] * sqrt(G[i * n + i] + along * along)
+            self.inverse[i] = 1 / (self.root[i] * self.root[i])
+
+    cdef void load(self) noexcept nogil:
         cdef Py_ssize_t i, j, n = self.n
-        cdef double* unit = self.right
         cdef double* row
         cdef const double* source
         cdef double along, size
         for i in range(n):
-            unit[i] = sqrt(factor) * (units[i] if units != NULL and i < self.d else 1.0)
-        for i in range(n):
-            row, source, size = self.K + i * n, G + i * n, unit[i]
-            if g == NULL:
+            row, source, size = self.K + i * n, self.G + i * n, self.unit[i]
+            if self.g == NULL:
                 for j in range(n):
-                    row[j] = source[j] * (size * unit[j])
+                    row[j] = source[j] * (size * self.unit[j])
             else:
-                along = g[i]
+                along = self.g[i]
                 for j in range(n):
-                    row[j] = (source[j] + along * g[j]) * (size * unit[j])
-        for i in range(n):
-            self.root[i] = sqrt(self.K[i * n + i])
+                    row[j] = (source[j] + along * self.g[j]) * (size * self.unit[j])
+
+    cdef bint few_between(self, double lower, double upper) noexcept nogil:
+        """Whether few enough of the coefficients of x are between the bounds."""
+        cdef Py_ssize_t i, free = 0
+        for i in range(self.d):
+            free += lower < self.x[i] < upper
+        return free <= FREE * self.d
+
+    cdef bint few_nonzero(self) noexcept nogil:
+        """Whether few enough of the coefficients of x are not 0."""
+        cdef Py_ssize_t i, free = 0
+        for i in range(self.d):
+            free += self.x[i] != 0
+        return free <= FREE * self.d
 
     # ---- what both kinds of constraints share
 
@@ -92,8 +116,11 @@ cdef class FreeSet:
         return total
 
     cdef void renew_gradient(self) noexcept nogil:
-        """w from x, without the rounding of the corrections."""
+        """w from x, without the rounding of corrections."""
         cdef Py_ssize_t i
+        if memcmp(self.x, self.a, self.n * sizeof(double)) == 0:
+            memcpy(self.w, self.f, self.n * sizeof(double))
+            return
         for i in range(self.n):
             self.moved[i] = self.x[i] - self.a[i]
         symmetric_times(self.K, self.moved, self.product, self.n)
@@ -103,15 +130,14 @@ cdef class FreeSet:
     # ---- bounds
 
     cdef int within_bounds(self, double lower, double upper) noexcept nogil:
-        """x and w at the solution, or STALLED."""
+        """x and w at the solution, or STALLED; x is where to start from."""
         cdef Py_ssize_t i, k, d = self.d, n = self.n, wrong
         cdef double to, reach, slack
         cdef int _turn
-        memcpy(self.x, self.a, n * sizeof(double))
-        memcpy(self.w, self.f, n * sizeof(double))
+        self.renew_gradient()
         for _turn in range(SWEEPS):
             for i in range(n - 1, -1, -1):
-                to = self.x[i] + self.w[i] / self.K[i * n + i]
+                to = self.x[i] + self.w[i] * self.inverse[i]
                 self.move(i, fmin(fmax(to, lower), upper) if i < d else to)
         for i in range(d):
             self._state[i] = 1 if self.x[i] >= upper else (-1 if self.x[i] <= lower else 0)
@@ -126,7 +152,7 @@ cdef class FreeSet:
                     self._free[k] = <int> i
                     k += 1
             self.n_free = k
-            if k > FREE * n or self.factor_free() != 0:
+            if k > MOST * n or self.factor_free() != 0:
                 return STALLED
             for k in range(self.n_free):
                 self.right[k] = self.w[self._free[k]]
@@ -182,8 +208,7 @@ cdef class FreeSet:
         cdef Py_ssize_t i, k, d = self.d, n = self.n, m, wrong
         cdef double total, slope = 0, reach, slack, level = 0
         cdef double* along
-        memcpy(self.x, self.a, n * sizeof(double))
-        memcpy(self.w, self.f, n * sizeof(double))
+        self.renew_gradient()
         for i in range(d):
             self._state[i] = (start[i] > 0) - (start[i] < 0)
         if n > d:
@@ -199,7 +224,7 @@ cdef class FreeSet:
                     self._free[k] = <int> i
                     k += 1
             self.n_free = m = k
-            if m == n - d or m > FREE * n or self.factor_free() != 0:
+            if m == n - d or m > MOST * n or self.factor_free() != 0:
                 return STALLED
             along = self.right + m
             for k in range(m):

@@ -118,12 +118,16 @@ cdef class FullONS(Full):
         cdef double* goal = &self.goal[lane, 0]
         if self.free is None:
             return NOT_PREPARED
-        self.free.load(&self.inverse.G[lane, 0, 0], &self.g[lane, 0] if self.weights[lane] != 1.0 else NULL, factor,
-                  &self.units[0] if self.own_units else NULL)
+        self.free.begin(&self.inverse.G[lane, 0, 0], &self.g[lane, 0] if self.weights[lane] != 1.0 else NULL, factor,
+                        &self.units[0] if self.own_units else NULL)
         for i in range(D):
             unit = self.units[i] if i < self.setting.d else 1.0
-            self.free.a[i] = (self.begun(i) if self.setting.dual else self.x[lane * D + i]) / unit
+            self.free.x[i] = self.x[lane * D + i] / unit
+            self.free.a[i] = self.begun(i) / unit if self.setting.dual else self.free.x[i]
             self.free.f[i] = -self.rho[lane] * self.sums[lane, i] * unit
+        if not self.domain.few_are_free():
+            return STALLED
+        self.free.load()
         if self.domain.project_free() != 0 or not self.domain.accepts(self.free.x):
             return STALLED
         if not self.residual_by_H(lane, goal, self.free.x, self.free.w) <= GOOD_RESIDUAL:

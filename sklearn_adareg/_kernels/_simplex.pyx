@@ -10,7 +10,6 @@ from libc.string cimport memcpy
 
 from ._domains cimport Domain, shrink_into
 from ._free_set cimport FreeSet
-from ._metric cimport NOT_PREPARED
 from ._sum_constrained cimport SumConstrained
 
 import numpy as np
@@ -146,17 +145,23 @@ cdef class SumDomain(Domain):
         return status
 
 
+    cdef bint few_are_free(self) noexcept nogil:
+        return self.free_set.few_nonzero()
+
     cdef int project_free(self) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef double total = 0
+        cdef Py_ssize_t i, moves = 0
+        cdef double total = 0, size = 0
         cdef double* start
         cdef double* x
         cdef int status
-        if self.free_set is None:
-            return NOT_PREPARED
         start, x = &self._start[0], self.free_set.x
-        self.free_set.guess(start, start + self.d)
-        self.project_diagonal(start, start + self.d)
+        for i in range(self.d):
+            start[i] = x[i]
+            size += fabs(x[i])
+            moves += x[i] != self.free_set.a[i]
+        if moves == 0 or not fabs(size - self.radius) <= 1e-6 * self.radius:
+            self.free_set.guess(start, start + self.d)
+            self.project_diagonal(start, start + self.d)
         status = self.free_set.with_sum(start, self.radius, self.two_signs)
         if status == 0 and self.two_signs:
             shrink_into(self, x, self.radius)
