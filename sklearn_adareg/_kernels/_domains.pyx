@@ -82,6 +82,32 @@ cdef class Domain:
             raise ArithmeticError(f"projection failed with status {status}")
         return c, w
 
+    def project_by(self, K, a, f, start=None):
+        """x = (c, and an intercept if K has a row more) that minimises ½(x − a)ᵀK(x − a) − f·(x − a), and w = f − K(x − a).
+
+        None where ``project_free`` gives up. ``start`` is a point thought to be near; without it, a.
+        """
+        cdef const double[:, ::1] K_view = np.ascontiguousarray(K, dtype=np.float64)
+        cdef Py_ssize_t i, n = K_view.shape[0]
+        cdef const double[::1] a_view = np.ascontiguousarray(a, dtype=np.float64).reshape(n)
+        cdef const double[::1] f_view = np.ascontiguousarray(f, dtype=np.float64).reshape(n)
+        cdef const double[::1] x_view = np.ascontiguousarray(a if start is None else start, dtype=np.float64).reshape(n)
+        cdef int status
+        if K_view.shape[1] != n or not self.d <= n <= self.d + 1:
+            raise ValueError(f"K must be a square matrix of {self.d} or {self.d + 1} rows")
+        self.prepare_free(n)
+        if self.free_set is None:
+            return None
+        for i in range(n):
+            self.free_set.a[i], self.free_set.f[i], self.free_set.x[i] = a_view[i], f_view[i], x_view[i]
+        with nogil:
+            self.free_set.begin(&K_view[0, 0], NULL, 1.0, NULL)
+            self.free_set.load()
+            status = self.project_free()
+        if status != 0:
+            return None
+        return (np.array([self.free_set.x[i] for i in range(n)]), np.array([self.free_set.w[i] for i in range(n)]))
+
     def holds(self, c):
         """Whether contains(c)."""
         cdef const double[::1] c_view = np.ascontiguousarray(c, dtype=np.float64)
