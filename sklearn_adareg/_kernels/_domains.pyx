@@ -207,13 +207,12 @@ cdef class Domain:
         """The same with the loaded matrix; positive statuses are LAPACK's. c is outside and finite."""
         return STALLED
 
-
     cdef bint few_are_free(self) noexcept nogil:
         """Whether ``project_free`` is likely to be the shorter way, from where ``free_set`` begins: its x."""
         return False
 
     cdef int project_free(self) noexcept nogil:
-        """The same for the quadratic that ``free_set`` holds: its x and w at the solution, or a status, and nothing lost by asking."""
+        """The same for the quadratic that ``free_set`` holds: its x and w at the solution, or a status."""
         return NOT_PREPARED
 
 

@@ -2,8 +2,8 @@
 """Projections onto polyhedra in the norm of K, for the steps of a structure that has K = H⁻¹ itself.
 
 The step of a round minimises ½(x − a)ᵀK(x − a) − f·(x − a) over the x whose coefficients are in the domain; an intercept, the last
-coordinate, is free. ``_bound_constrained`` solves it by H and factors the rows of the coordinates that the domain holds; here those of
-the others are factored, which are few where the domain is small. The states are the same: bounds hold a coordinate at one of them,
+coordinate, is free. ``_bound_constrained`` solves it by H and factors the rows of the coordinates that the domain holds; here those
+of the others are factored, which are few where the domain is small. The states are the same: bounds hold a coordinate at one of them,
 the sum constraint at 0.
 
 w = f − K(x − a) is kept beside x and corrected with every change of it. States that are wrong are changed all at once, as often as

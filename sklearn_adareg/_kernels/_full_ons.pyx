@@ -136,7 +136,7 @@ cdef class FullONS(Full):
         return 0
 
     cdef double residual_by_H(self, Py_ssize_t lane, const double* u, const double* c, double* w) noexcept nogil:
-        """The largest |u − c − Hw|_i relative to what rounding does to it, as in ``Metric``; all in raw units, w in those of x then."""
+        """The largest |u − c − Hw|_i relative to what rounding does to it, as in ``Metric``; in raw units, w in those of x then."""
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
         cdef double weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0

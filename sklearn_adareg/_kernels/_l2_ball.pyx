@@ -312,7 +312,7 @@ cdef class L2Ball(Domain):
 
 
 cdef double level_of(const double* diagonal, const double* beside, double* y, int k, double norm, double mu) noexcept nogil:
-    """The μ with norm · ‖y‖ = 1 for y = (T + μI)⁻¹e_1, from one below it; not positive if there is none. On return y is norm times that.
+    """The μ with ‖y‖ = 1 for y = norm (T + μI)⁻¹e_1, and that y, from a μ below it; not positive if there is none.
 
     T is tridiagonal, with ``beside`` from its second entry on beside the diagonal. Newton's method on 1/‖y‖ increases monotonically.
     """

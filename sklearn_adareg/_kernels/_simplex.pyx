@@ -144,7 +144,6 @@ cdef class SumDomain(Domain):
             shrink_into(self, c, self.radius)
         return status
 
-
     cdef bint few_are_free(self) noexcept nogil:
         return self.free_set.few_nonzero()
 

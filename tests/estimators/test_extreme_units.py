@@ -294,7 +294,9 @@ def test_a_row_whose_curvature_would_take_G_past_all_numbers_is_refused():
     """Where the slope is 0 the squared gradient tells nothing; publishing with an L1 penalty overflowed."""
     X = np.column_stack([1e-17 * np.random.default_rng(0).normal(size=10), np.ones(10)])
     model = AdaRegRegressor(alpha=0.01, l1_ratio=0.5)
-    with pytest.raises(ValueError, match="Stopped at row 1: the gradient is too large for its square"):
+    with pytest.raises(
+        ValueError, match="Stopped at row 1: the gradient is too large for its square"
+    ):
         model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(160, 300, 10)[[0, 9] * 5])
     assert model.t_ == 1
     with np.errstate(all="raise"):
