@@ -7,7 +7,7 @@ it has faded.
 
 import numpy as np
 
-from .._kernels import _committee, _stack
+from .._kernels import _candidates, _committee, _stack
 
 UNITS = ("weight", "residuals", "curvatures")
 
@@ -89,7 +89,7 @@ def _merge_committee(company, arrays):
     model's rows. So it is with the coefficients of a regression on members, which make up for too few rows: with K times as many
     rows, a Kth of what they are beside the first member.
     """
-    steady_members, starts, _ = _committee.layout(company.setting)
+    steady_members, starts, _ = _candidates.layout(company.setting)
     numbers, shares = arrays["committee"], shares_of(company)
     arrays["committee_mean"][:] = company.add(lambda each: each.arrays["committee_mean"])
     own = np.array([each.arrays["committee"] for each in company.structures])
