@@ -8,7 +8,7 @@ G_τ^(−1/2) g_t, so that G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(
 
 and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t:
 Theorem 1 holds in the norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor
-of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is none, the basis is refreshed and this very step is
+of θδI − W, θ = 2/3, proves λ_max(W) < θδ and s is set back to that; if there is none, the basis is refreshed and this very step is
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
@@ -17,7 +17,7 @@ G_t ⪰ f G_τ, and G_t ⪯ (1 + δ) G_τ by the same test, since ε I ⪯ G_τ 
 f < 1/(1 + δ), H_τ is within a factor c of H_t on both sides.
 
 Small matrices let gradients wait, and G takes several at once, which is less to read and write. They have G_τ instead of W, and the
-same test is whether (1 + δ/2)G_τ − G_t has a Cholesky factor; where rounding may decide, it has none, and the basis is refreshed. Where ψ
+same test is whether (1 + θδ)G_τ − G_t has a Cholesky factor; where rounding may decide, it has none, and the basis is refreshed. Where ψ
 is the inverse root, H_τ = G_τ^(−1/2) is kept beside its factors (``roots_H``): one product is both b and the step.
 
 A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
@@ -44,6 +44,7 @@ from ._rows import where_vectors_begin
 import numpy as np
 
 cdef int SMALL = 40
+cdef double SET_BACK = 2.0 / 3.0     # θ: nearer to 1, fewer decompositions and more tests
 cdef double ROUNDING = 1e-15         # of the entries of a small G, relative to its diagonal, and of those of an elimination; generously
 
 
@@ -259,27 +260,27 @@ cdef class Basis:
             self.new_s[lane] += dot(b, b, D)
         if self.new_s[lane] <= self.delta:
             return True
-        self.new_s[lane] = 0.5 * self.delta
+        self.new_s[lane] = SET_BACK * self.delta
         if self.room > 0:
             return self.near_past(lane, g, n)
         memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
         for j in range(D):
             for i in range(j + 1):
                 self.work[j * D + i] = -self.work[j * D + i]
-            self.work[j * D + j] += 0.5 * self.delta
+            self.work[j * D + j] += SET_BACK * self.delta
         for k in range(n):
             dsyr("U", &D, &minus, &self.whitened[lane, k, 0], &inc, &self.work[0], &D)
         dpotrf("U", &D, &self.work[0], &D, &info)
         return info == 0
 
     cdef bint near_past(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
-        """Whether (1 + δ/2) G_τ − G_t is positive definite, whatever rounding did to its entries."""
+        """Whether (1 + θδ) G_τ − G_t is positive definite, whatever rounding did to its entries."""
         cdef Py_ssize_t i
         cdef const double* G = &self.new_V[lane, 0, 0]
         cdef const double* past = &self.past[lane, 0, 0]
         self.assemble(lane, g, n)
         for i in range(self.D * self.D):
-            self.work[i] = (1.0 + 0.5 * self.delta) * past[i] - G[i]
+            self.work[i] = (1.0 + SET_BACK * self.delta) * past[i] - G[i]
         for i in range(self.D):
             self.work[i * (self.D + 1)] -= ROUNDING * self.D * G[i * (self.D + 1)]
         return definite(&self.work[0], self.D)

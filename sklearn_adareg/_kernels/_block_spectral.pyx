@@ -88,6 +88,7 @@ cdef class Bases(Family):
         cdef double* g = &own.g[lane, p]
         for i in range(self.n):
             g[i] = own.slopes[lane] * own.blocks.z[p + i]
+        self.basis.take_pending(e)                           # or a test and a decomposition would both do it, for themselves
         self.basis.times_H(e, g, g, own.setting.eta[lane], &own.move[lane, p])   # a symmetric matrix of numbers has eigenvalues
         own.step_to_goal(lane, p, p + self.n)
         own.write(lane, p, self.n)

@@ -111,22 +111,12 @@ ADAREG_EIGHT_INLINE adareg_eight adareg_lengths(const double *M, int first, int 
     return adareg_eight_sums(part);
 }
 
-/* 1/√v to 14 bits and three powers of what is missing, as in _loops_avx512.h; and less exact ones, for angles. */
+/* 1/√v to 14 bits and three powers of what is missing, as in _loops_avx512.h */
 ADAREG_EIGHT_INLINE __m512d adareg_inverse_root_of_eight(__m512d v)
 {
     const __m512d y = _mm512_rsqrt14_pd(v), e = _mm512_fnmadd_pd(_mm512_mul_pd(v, y), y, _mm512_set1_pd(1.0));
     const __m512d p = _mm512_fmadd_pd(e, _mm512_set1_pd(5.0 / 16), _mm512_set1_pd(3.0 / 8));
     return _mm512_fmadd_pd(_mm512_mul_pd(y, e), _mm512_fmadd_pd(e, p, _mm512_set1_pd(1.0 / 2)), y);
-}
-ADAREG_EIGHT_INLINE __m512d adareg_near_inverse_root(__m512d v)
-{
-    const __m512d y = _mm512_rsqrt14_pd(v);
-    return _mm512_fmadd_pd(_mm512_mul_pd(y, _mm512_set1_pd(0.5)), _mm512_fnmadd_pd(_mm512_mul_pd(v, y), y, _mm512_set1_pd(1.0)), y);
-}
-ADAREG_EIGHT_INLINE __m512d adareg_near_inverse(__m512d v)
-{
-    const __m512d y = _mm512_rcp14_pd(v);
-    return _mm512_fmadd_pd(y, _mm512_fnmadd_pd(v, y, _mm512_set1_pd(1.0)), y);
 }
 
 static const ptrdiff_t adareg_ring[30] = {16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240,
@@ -147,15 +137,17 @@ ADAREG_EIGHT_INLINE int adareg_jacobi_step(double *M, int step, adareg_eight *to
     const __m512d twice = _mm512_add_pd(inner, inner), square = _mm512_mul_pd(twice, twice), apart = _mm512_sub_pd(b, a);
     const __m512d bound = _mm512_mul_pd(_mm512_mul_pd(a, b), _mm512_set1_pd(0x1p-88)); /* orthogonal to 2^−45 */
     const __mmask8 turn = _mm512_cmp_pd_mask(square, bound, _CMP_GT_OQ);
-    __m512d t = _mm512_setzero_pd();
+    __m512d t = _mm512_setzero_pd(); /* the tangent */
     if (turn) {
         double cosine[8], sine[8];
-        const __m512d sign = _mm512_and_pd(apart, _mm512_set1_pd(-0.0)), x = _mm512_fmadd_pd(apart, apart, square);
-        const __m512d below = _mm512_fmadd_pd(x, adareg_near_inverse_root(x), _mm512_abs_pd(apart));
-        t = _mm512_maskz_mul_pd(turn, _mm512_xor_pd(twice, sign), adareg_near_inverse(below));
-        const __m512d c = adareg_inverse_root_of_eight(_mm512_fmadd_pd(t, t, _mm512_set1_pd(1.0)));
-        _mm512_storeu_pd(cosine, c);
-        _mm512_storeu_pd(sine, _mm512_mul_pd(c, t));
+        const __m512d half = _mm512_set1_pd(0.5), sign = _mm512_and_pd(apart, _mm512_set1_pd(-0.0));
+        const __m512d w = adareg_inverse_root_of_eight(_mm512_fmadd_pd(apart, apart, square));
+        const __m512d c_squared = _mm512_fmadd_pd(half, _mm512_mul_pd(_mm512_abs_pd(apart), w), half); /* (1 + cos 2θ) / 2 */
+        const __m512d half_sine = _mm512_mul_pd(_mm512_mul_pd(half, _mm512_xor_pd(twice, sign)), w);   /* (sin 2θ) / 2 */
+        const __m512d inverse = adareg_inverse_root_of_eight(c_squared), s = _mm512_maskz_mul_pd(turn, half_sine, inverse);
+        t = _mm512_maskz_mul_pd(turn, s, inverse);
+        _mm512_storeu_pd(cosine, _mm512_mask_mul_pd(_mm512_set1_pd(1.0), turn, c_squared, inverse));
+        _mm512_storeu_pd(sine, s);
         for (int k = 0; k < 8; k++)
             for (int h = 0; h < 16; h += 8) {
                 const adareg_eight x_row = ADAREG_EIGHT(one[k] + h), y_row = ADAREG_EIGHT(two[k] + h);
