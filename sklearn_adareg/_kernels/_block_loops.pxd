@@ -15,8 +15,11 @@ cdef extern from "_block_loops.h" nogil:
         double* u
         double slope, rate
         double C
+        int cyclic
+        Py_ssize_t* full
+        Py_ssize_t n_full
 
-    void inverse_rounds "adareg_inverse_rounds"(const InverseRound* round)
+    void inverse_rounds "adareg_inverse_rounds"(InverseRound* round)
 
     ctypedef struct RootRound "adareg_root_round":
         const Py_ssize_t* touched

@@ -83,9 +83,27 @@ ADAREG_EIGHT_INLINE void adareg_cyclic_less(double weight, const adareg_eight *v
     ADAREG_CYCLIC_LESS(5)
     ADAREG_CYCLIC_LESS(6)
     ADAREG_CYCLIC_LESS(7)
-    ADAREG_EIGHT(d + 128) -= w[0] * v[1];
-    ADAREG_EIGHT(d + 136) -= w[1] * v[0];
+    ADAREG_EIGHT(d + 136) = ADAREG_EIGHT(d + 128) -= weight * (v[0] * v[1]); /* the same eight numbers twice */
+}
+
+ADAREG_EIGHT_LOOP void adareg_cyclic_product_512(const double *d, const double *x, double *y)
+{
+    const adareg_eight from[2] = {ADAREG_EIGHT(x), ADAREG_EIGHT(x + 8)};
+    adareg_eight to[2];
+    adareg_cyclic_times(d, from, to);
+    ADAREG_EIGHT(y) = to[0];
+    ADAREG_EIGHT(y + 8) = to[1];
 }
 #endif
+
+/* y = S x, for an S that is held so */
+ADAREG_UNUSED static void adareg_cyclic_product(const double *d, const double *x, double *y)
+{
+#if ADAREG_EIGHTS
+    adareg_cyclic_product_512(d, x, y);
+#else
+    (void)d, (void)x, (void)y;
+#endif
+}
 
 #endif

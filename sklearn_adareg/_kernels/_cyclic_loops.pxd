@@ -6,3 +6,4 @@ cdef extern from "_cyclic_loops.h" nogil:
     bint cyclic "adareg_cyclic"(Py_ssize_t n)
     void to_cyclic "adareg_to_cyclic"(const double* S, double* d)
     void from_cyclic "adareg_from_cyclic"(const double* d, double* S)
+    void cyclic_product "adareg_cyclic_product"(const double* d, const double* x, double* y)
