@@ -47,6 +47,7 @@ cdef class Basis:
     cdef void forget(self, Py_ssize_t lane, double kept) noexcept nogil
     cdef void take_fade(self, Py_ssize_t lane, double fade) noexcept nogil
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
+    cdef int times_H_late(self, Py_ssize_t lane, const double* g, double eta, double* out) noexcept nogil
     cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void times(self, Py_ssize_t lane, const double* b, bint rotated, double eta, double* out) noexcept nogil
     cdef void commit(self, Py_ssize_t lane, double* g, Py_ssize_t n=?) noexcept nogil

@@ -17,8 +17,8 @@ G_t ⪰ f G_τ, and G_t ⪯ (1 + δ) G_τ by the same test, since ε I ⪯ G_τ 
 f < 1/(1 + δ), H_τ is within a factor c of H_t on both sides.
 
 Small matrices let gradients wait, and G takes several at once, which is less to read and write. They have G_τ instead of W, and the
-same test is whether (1 + θδ)G_τ − G_t has a Cholesky factor; where rounding may decide, it has none, and the basis is refreshed. Where ψ
-is the inverse root, H_τ = G_τ^(−1/2) is kept beside its factors (``roots_H``): one product is both b and the step.
+same test is whether (1 + θδ)G_τ − G_t is positive definite; where rounding may decide, it is not, and the basis is refreshed.
+Where ψ is the inverse root, H_τ = G_τ^(−1/2) is kept beside its factors (``roots_H``): one product is both b and the step.
 
 A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
 
@@ -31,7 +31,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 
 from ._cyclic_loops cimport CYCLIC_SIZE, cyclic, to_cyclic
-from ._jacobi_loops cimport definite, eigen_near
+from ._jacobi_loops cimport definite, eigen_near, less_square
 from ._lapack cimport dpotrf, dsyevd
 from ._loops cimport combine, dot, dots, mirror, rank_one
 from ._matrix_loops cimport add_outer, turn
@@ -45,7 +45,7 @@ import numpy as np
 
 cdef int SMALL = 40
 cdef double SET_BACK = 2.0 / 3.0     # θ: nearer to 1, fewer decompositions and more tests
-cdef double ROUNDING = 1e-15         # of the entries of a small G, relative to its diagonal, and of those of an elimination; generously
+cdef double ROUNDING = 1e-15         # of the entries of a small G and of an elimination, relative to its diagonal; generously
 
 
 def stay_narrow(bint wish):
@@ -153,6 +153,20 @@ cdef class Basis:
         if self.take(lane, g, 1) != 0:
             return -1
         self.times(lane, b, b == g and not self.renewed[lane], eta, out)
+        return 0
+
+    cdef int times_H_late(self, Py_ssize_t lane, const double* g, double eta, double* out) noexcept nogil:
+        """The same where s would pass δ; unless the lane is stale, ``out`` has H_τ g."""
+        cdef Py_ssize_t i
+        self.renewed[lane] = self.stale[lane] != 0.0 or not self.near_past(lane, g, 1)
+        if self.renewed[lane]:
+            if self.decompose(lane, g, 1) != 0:
+                return -1
+            self.times(lane, g, False, eta, out)
+            return 0
+        self.new_s[lane] = SET_BACK * self.delta
+        for i in range(self.D):
+            out[i] *= eta
         return 0
 
     cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
@@ -276,14 +290,21 @@ cdef class Basis:
     cdef bint near_past(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
         """Whether (1 + θδ) G_τ − G_t is positive definite, whatever rounding did to its entries."""
         cdef Py_ssize_t i
-        cdef const double* G = &self.new_V[lane, 0, 0]
+        cdef Py_ssize_t D = self.D
+        cdef double room = 1.0 + SET_BACK * self.delta
+        cdef double* M = &self.work[0]
         cdef const double* past = &self.past[lane, 0, 0]
-        self.assemble(lane, g, n)
-        for i in range(self.D * self.D):
-            self.work[i] = (1.0 + SET_BACK * self.delta) * past[i] - G[i]
-        for i in range(self.D):
-            self.work[i * (self.D + 1)] -= ROUNDING * self.D * G[i * (self.D + 1)]
-        return definite(&self.work[0], self.D)
+        cdef const double* G = &self.G[lane, 0, 0]
+        if self.fade is None and n == 1 and self.count[lane] == 0.0:
+            less_square(room, past, G, g, M, D)
+        else:
+            self.assemble(lane, g, n)
+            G = &self.new_V[lane, 0, 0]
+            for i in range(D * D):
+                M[i] = room * past[i] - G[i]
+        for i in range(D):
+            M[i * (D + 1)] -= ROUNDING * D * room * past[i * (D + 1)]
+        return definite(M, D)
 
     cdef void assemble(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
         """G with the squares of n gradients (maybe none) in ``new_V``, at least LAPACK's upper triangle."""

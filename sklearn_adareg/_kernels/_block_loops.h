@@ -280,7 +280,8 @@ typedef struct {
     double *x, *u;        /* of this lane; u may be null */
     double slope, rate;
     double C;
-    ptrdiff_t *late;      /* the blocks left out, whose H may not serve, and how many */
+    double *v;            /* where H g of the blocks left out goes, at the family's coordinates */
+    ptrdiff_t *late;      /* these blocks, whose H may not serve, and how many */
     ptrdiff_t n_late;
     ptrdiff_t *full;      /* the blocks for which no further gradient may wait, and how many */
     ptrdiff_t n_full;
@@ -302,6 +303,8 @@ ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n
         for (ptrdiff_t i = 0; i < n; i++)
             square += v[i] * v[i];
         if (r->stale[piece] != 0.0 || !(r->s[piece] + square <= r->delta)) {
+            for (ptrdiff_t i = 0; i < n; i++)
+                r->v[block * n + i] = v[i];
             r->late[r->n_late++] = r->touched[k];
             continue;
         }
@@ -344,6 +347,8 @@ ADAREG_EIGHT_LOOP void adareg_root_rounds_cyclic(adareg_root_round *round)
         adareg_cyclic_times(r.H + piece * ADAREG_CYCLIC_SIZE, g, v);
         const double s = r.s[piece] + _mm512_reduce_add_pd((__m512d)(v[0] * v[0] + v[1] * v[1]));
         if (r.stale[piece] != 0.0 || !(s <= r.delta)) {
+            ADAREG_EIGHT(r.v + 16 * block) = v[0];
+            ADAREG_EIGHT(r.v + 16 * block + 8) = v[1];
             r.late[n_late++] = r.touched[k];
             continue;
         }

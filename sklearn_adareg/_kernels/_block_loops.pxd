@@ -37,6 +37,7 @@ cdef extern from "_block_loops.h" nogil:
         double* u
         double slope, rate
         double C
+        double* v
         Py_ssize_t* late
         Py_ssize_t n_late
         Py_ssize_t* full

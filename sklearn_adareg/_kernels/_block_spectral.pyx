@@ -3,7 +3,6 @@
 from ._basis cimport Basis
 from ._block cimport Block
 from ._block_loops cimport RootRound, root_rounds
-from ._block_loops cimport stay_narrow as c_stay_narrow
 from ._block_point cimport BlockPoint
 from ._families cimport Family
 from ._setting cimport Setting
@@ -15,11 +14,6 @@ import numpy as np
 
 cdef Py_ssize_t SMALL, ROOM
 SMALL, ROOM = 40, 32                 # gradients of blocks up to this size wait, so many of them
-
-
-def stay_narrow(bint wish):
-    """Do not use AVX-512 in this module's loops, for tests of those that other machines run; what was wished before."""
-    return bool(c_stay_narrow(wish))
 
 
 cdef class Bases(Family):
@@ -73,7 +67,7 @@ cdef class Bases(Family):
             round.lane, round.x, round.u = l, own.x + l * D + start, NULL
             if own.u != NULL:
                 round.u = own.u + l * D + start
-            round.slope, round.rate = own.slopes[l], own.setting.eta[l] * own.rho[l] * own.share
+            round.v, round.slope, round.rate = &own.move[l, start], own.slopes[l], own.setting.eta[l] * own.rho[l] * own.share
             root_rounds(&round)
             for k in range(round.n_full):
                 self.basis.take_pending((self.full[k] - self.first) * L + l)
@@ -89,7 +83,7 @@ cdef class Bases(Family):
         for i in range(self.n):
             g[i] = own.slopes[lane] * own.blocks.z[p + i]
         self.basis.take_pending(e)                           # or a test and a decomposition would both do it, for themselves
-        self.basis.times_H(e, g, g, own.setting.eta[lane], &own.move[lane, p])   # a symmetric matrix of numbers has eigenvalues
+        self.basis.times_H_late(e, g, own.setting.eta[lane], &own.move[lane, p])   # a symmetric matrix of numbers has eigenvalues
         own.step_to_goal(lane, p, p + self.n)
         own.write(lane, p, self.n)
         self.basis.commit(e, g)

@@ -194,6 +194,14 @@ ADAREG_EIGHT_LOOP int adareg_jacobi_512(double *A, const double *V, double *d, d
 }
 #endif
 
+/* M = a A − (B + g gᵀ), n × n */
+ADAREG_CLONES static void adareg_less_square(double a, adareg_in A, adareg_in B, adareg_in g, adareg_out M, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t j = 0; j < n; j++)
+            M[i * n + j] = a * A[i * n + j] - (B[i * n + j] + g[i] * g[j]);
+}
+
 /* Whether A, symmetric with both triangles, is positive definite; A is lost. */
 ADAREG_UNUSED static int adareg_definite(double *A, ptrdiff_t n)
 {
