@@ -31,8 +31,8 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
     these predictions are compared; no rows are held out. Whenever the number of rows has doubled, candidates are compared with the
     leader by the losses since it last doubled. A candidate is dropped if it would end behind the leader even if both go on to gain as
     they did since then, according to a confidence bound on the difference of the two, which is paired and so tight where both err on
-    the same rows. Candidates that cannot be told apart stay, up to half as many again as plain halving would keep. So with K candidates
-    the pass costs at most what about :math:`1.5 \\log_2 K` candidates cost alone, and mostly half of that.
+    the same rows. Candidates that cannot be told apart stay, up to half as many again as plain halving would keep. So with K
+    candidates the pass costs at most what about :math:`1.5 \\log_2 K` candidates cost alone, and mostly half of that.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
         Rows before candidates are dropped for the first time. None: 10 for each feature, but at least 1/16 of the rows and
         512, and at most 1/4 of the rows, in ``fit``; 10 for each feature, from 1024 to 16384, in ``partial_fit``.
     refit : bool, default=True
-        Whether ``fit`` fits the best candidate on all rows afterwards, by its own ``fit``; the pass then ends as soon as one candidate
-        is left. Otherwise, and in ``partial_fit``, ``best_estimator_`` is the candidate as it has learnt in the one pass.
+        Whether ``fit`` fits the best candidate on all rows afterwards, by its own ``fit``; the pass then ends as soon as one
+        candidate is left. Otherwise, and in ``partial_fit``, ``best_estimator_`` is the candidate as it has learnt in the one pass.
     shuffle : bool, default=True
         Whether ``fit`` takes the rows in random order. ``partial_fit`` never does.
     n_jobs : int or None, default=None
