@@ -271,6 +271,7 @@ def environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module_and_ends_quietly_when_its_reader_does(tmp_path):
     env = environment()
     TABLE.drop(columns="answer").to_csv(tmp_path / "rows.csv", index=False)

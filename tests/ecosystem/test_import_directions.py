@@ -15,11 +15,12 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
+    "_candidates",
     "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",
-    "_block _sketch",
+    "_block _sketch _measured",
     "_families",
     "_full _coordinatewise _block_point",
     "_coordinates",
