@@ -37,7 +37,8 @@ FIRST = f"""potential : {options(_registry.POTENTIALS, "auto")} or SpectralPoten
     The potential, as the step sizes :math:`\\psi(\\lambda)` that it gives to eigenvalues :math:`\\lambda` of :math:`G_t`: in
     this order {_formulas(_registry.POTENTIALS)}; or an object of your own. ``"auto"`` is
     ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structures {ONS_BY_DEFAULT} and
-    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others. Leave it at ``"auto"`` unless you compare algorithms.
+    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others; if the structure is
+    ``"auto"``, too, more than 100 features get two ``"pnorm"`` learners. Leave it at ``"auto"`` unless you compare algorithms.
 structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
     The matrices that :math:`H_t` may be. {_summaries(_registry.STRUCTURES)}.
     ``"auto"`` is ``"{FEW}"`` for up to 100 features and ``"{MANY}"`` for more, or where the potential or an L1 penalty
