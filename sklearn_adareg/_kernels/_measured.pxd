@@ -12,6 +12,7 @@ cdef class Measured(Full):
     cdef const int* index                # coordinates of its n numbers z, or NULL: all of them in order
     cdef const double* z
     cdef Py_ssize_t n
+    cdef bint moved                      # the row, or weights that it met, are not those of ``show_margins``
     cdef bint away                       # a centered feature is zero in the row, and so away from its center
     cdef Py_ssize_t centered             # how many features have a center
     cdef Py_ssize_t entered              # how many are in the matrices,
@@ -25,6 +26,6 @@ cdef class Measured(Full):
     cdef void shorten(self, double by) noexcept nogil
     cdef double ridge_of(self, Py_ssize_t lane, Py_ssize_t i) noexcept nogil
     cdef void renew_ridges(self, Row* row) noexcept nogil
-    cdef void renew_ridge(self, Py_ssize_t i, Column* column) noexcept nogil
+    cdef void renew_ridge(self, Py_ssize_t i, Column* column, double square) noexcept nogil
     cdef void move_center(self, Py_ssize_t i, Column* column, double by) noexcept nogil
     cdef void start_anew(self, Py_ssize_t i, Column* column, double factor) noexcept nogil

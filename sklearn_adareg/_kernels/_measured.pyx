@@ -5,7 +5,7 @@ The ridge of feature i is ε times its root mean square times its largest value,
 feature that is mostly not zero is measured from its mean, as if the intercept had been moved there. What a row changes here is
 logged, and undone when its round fails.
 """
-from libc.math cimport fabs, fmax, frexp, ldexp
+from libc.math cimport fabs, frexp, ldexp
 from libc.string cimport memset
 
 from ._columns cimport Column, Columns
@@ -99,7 +99,8 @@ cdef class Measured(Full):
         self.center_row(row)
         self.show_margins()
         shortened = self.measure(row)
-        if shortened > 1.0:
+        self.moved = shortened > 1.0
+        if self.moved:
             self.shorten(shortened)
         if not self.familiar:
             self.renew_ridges(row)
@@ -125,17 +126,21 @@ cdef class Measured(Full):
 
     cdef void center_row(self, Row* row) noexcept nogil:
         """Move centers to where the rows before this one say, and measure the row from them."""
-        cdef Py_ssize_t i, j
+        cdef Py_ssize_t i, j, seen = 0
         cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double z, passed = self.clock.t - 1.0
+        cdef double z, by, t = self.clock.t
+        cdef double passed = t - 1.0
+        cdef bint moves = self.setting.intercept and not self.familiar
+        cdef const int* index = row.index
         cdef double* zc = &self.zc[0]
         cdef Column* column
         self.away = False
         for j in range(coefs):
-            i = row.index[j] if row.index != NULL else j
+            i = index[j] if index != NULL else j
             zc[j] = 0.0
             if fabs(row.z[j]) < TINY:                 # a weight for it would overflow
                 continue
+            seen += 1
             column = self.columns.change(i)
             if column.factor == 0.0:
                 column.factor = power_near(row.z[j])
@@ -143,24 +148,28 @@ cdef class Measured(Full):
             if fabs(z) > FARTHEST:
                 self.start_anew(i, column, power_near(row.z[j]))
                 z = row.z[j] * column.factor
-            if self.setting.intercept and not self.familiar:
-                self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
-            column.last = self.clock.t
+            if moves:
+                by = z if passed == 0.0 else self.columns.mean_shift(column, passed)
+                if by != 0.0:
+                    self.move_center(i, column, by)
+            column.last = t
             zc[j] = z - column.center
-        if self.centered > 0:
+        if self.centered > 0 and (index != NULL or seen < self.setting.d):
             for i in range(self.setting.d):           # centered features that are zero in this row
                 column = &self.columns.columns[i]
-                if column.center != 0.0 and column.last < self.clock.t:
+                if column.center != 0.0 and column.last < t:
                     if not self.familiar:
                         column = self.columns.change(i)
-                        self.move_center(i, column, self.columns.mean_shift(column, passed))
-                    if row.index == NULL:
+                        by = self.columns.mean_shift(column, passed)
+                        if by != 0.0:
+                            self.move_center(i, column, by)
+                    if index == NULL:
                         zc[i] = -column.center
                     self.away = self.away or column.center != 0.0
         if self.setting.intercept:
             zc[coefs] = 1.0
-        self.index, self.z, self.n = row.index, zc, row.n
-        if self.away and row.index != NULL:
+        self.index, self.z, self.n = index, zc, row.n
+        if self.away and index != NULL:
             self.fill(row)
 
     cdef void fill(self, Row* row) noexcept nogil:
@@ -176,13 +185,14 @@ cdef class Measured(Full):
         """Take the row into the features' statistics; by how much it is to be shortened."""
         cdef Py_ssize_t i, j
         cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double shortened = 1.0
+        cdef double by, shortened = 1.0
         cdef Column* column
         for j in range(coefs):
             i = row.index[j] if row.index != NULL else j
             column = &self.columns.columns[i]
             if column.last == self.clock.t:
-                shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
+                by = self.columns.far_beyond(column, self.zc[j])
+                shortened = by if by > shortened else shortened
         if self.familiar:
             return shortened
         for j in range(coefs):
@@ -208,23 +218,26 @@ cdef class Measured(Full):
     cdef void renew_ridges(self, Row* row) noexcept nogil:
         """Let ridges grow with their features."""
         cdef Py_ssize_t i, j
+        cdef double square
         cdef Column* column
         for j in range(row.n - self.setting.intercept):
             i = row.index[j] if row.index != NULL else j
             column = &self.columns.columns[i]
             if column.last == self.clock.t:
-                self.renew_ridge(i, column)
+                square = self.columns.outgrown(column, self.clock.t, GROWTH * GROWTH * column.ridge)
+                if square > 0.0:
+                    self.renew_ridge(i, column, square)
         if self.away:
             for i in range(self.setting.d):
                 column = &self.columns.columns[i]
                 if column.center != 0.0 and column.last < self.clock.t:
-                    self.renew_ridge(i, column)
+                    square = self.columns.outgrown(column, self.clock.t, GROWTH * GROWTH * column.ridge)
+                    if square > 0.0:
+                        self.renew_ridge(i, column, square)
 
-    cdef void renew_ridge(self, Py_ssize_t i, Column* column) noexcept nogil:
-        """ε times its square is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
-        cdef double square = self.columns.outgrown(column, self.clock.t, GROWTH * GROWTH * column.ridge)
-        if square == 0.0:
-            return
+    cdef void renew_ridge(self, Py_ssize_t i, Column* column, double square) noexcept nogil:
+        """ε times a square is what feature i weighs before any row; its growth to ``square`` is a pseudo-row (e_i, 0)."""
+        self.moved = True
         if column.ridge == 0.0:
             if column.entered == 0.0:
                 self.order[self.entered] = i
@@ -237,8 +250,6 @@ cdef class Measured(Full):
 
     cdef void move_center(self, Py_ssize_t i, Column* column, double by) noexcept nogil:
         """Measure feature i from elsewhere."""
-        if by == 0.0:
-            return
         self.centered += (column.center + by != 0.0) - (column.center != 0.0)
         column.center += by
         column.second += by * (by * column.seen - 2.0 * column.first)

@@ -122,8 +122,14 @@ cdef class Newton(Measured):
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
+        cdef const double* shown = self.iterate_margins
         for l in range(self.setting.L):
-            margins[l] = self.times_row(self.x + l * self.setting.D)
+            if self.rests[l]:                        # nobody asks it, and it will not learn
+                margins[l] = 0.0
+            elif shown != NULL and not self.moved:
+                margins[l] = shown[l]
+            else:
+                margins[l] = self.times_row(self.x + l * self.setting.D)
 
     cdef void show_margins(self) noexcept nogil:
         """What the lanes would publish: margins of their averages, and of their iterates."""

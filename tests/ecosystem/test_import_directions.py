@@ -31,7 +31,7 @@ LAYERS = (
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained",
-    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays",
+    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
     "_tracks",
     "_block_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops _power_loops _loops _lapack",
 )
