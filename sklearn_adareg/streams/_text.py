@@ -271,20 +271,23 @@ class CSVStream(FileStream):
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"{path.name} cannot be read ({str(error).splitlines()[0].rstrip('.')}); a column whose first rows are numbers is "
-                "read as numbers unless text=[…] names it, and a value has no line break in it."
+                "read as numbers unless text=[…] (--categorical) names it, and a value has no line break in it. If it is not "
+                f"{self._separator()!r} that separates the values, set delimiter (--delimiter)."
             ) from error
+
+    def _separator(self):
+        if self.delimiter is not None:
+            return self.delimiter
+        return "\t" if any(".tsv" in path.suffixes for path in self.files) else ","
 
     def _csv(self, block, names, types, columns=None):
         pa = _tables.arrow("Reading CSV")
         import pyarrow.csv as arrow_csv
 
-        delimiter = self.delimiter
-        if delimiter is None:
-            delimiter = "\t" if any(".tsv" in path.suffixes for path in self.files) else ","
         return arrow_csv.read_csv(
             pa.BufferReader(block),
             read_options=arrow_csv.ReadOptions(column_names=names),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+            parse_options=arrow_csv.ParseOptions(delimiter=self._separator()),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, strings_can_be_null=True, include_columns=columns
             ),
