@@ -28,6 +28,7 @@ import numpy as np
 cdef int FOLD = 32
 cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
+cdef int IN_CACHE = 100              # up to here P is near enough to be read whole, which takes less than BLAS's care for its half
 cdef double DRIFT = 1e-12
 cdef double LARGEST_GROWTH = 1e100   # of the unit of a coordinate
 
@@ -92,11 +93,11 @@ cdef class Inverse:
         cdef int D = <int> self.D
         cdef int one = 1
         cdef double alpha = 1.0, beta = 0.0
-        if self.at_once:
+        if self.at_once or D <= IN_CACHE:
             memset(out, 0, D * sizeof(double))
             combine(&self.P[lane, 0, 0], D, NULL, b, D, out, D)
-            return
-        dsymv("U", &D, &alpha, &self.P[lane, 0, 0], &D, <double*> b, &one, &beta, out, &one)
+        else:
+            dsymv("U", &D, &alpha, &self.P[lane, 0, 0], &D, <double*> b, &one, &beta, out, &one)
         self.less_pending(lane, NULL, b, D, out)
 
     cdef void times_sparse(self, Py_ssize_t lane, const int* index, const double* z, Py_ssize_t n, double* out) noexcept nogil:
