@@ -54,3 +54,4 @@ cdef class Structure:
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil
     cdef int rest(self, Row* row) noexcept nogil
     cdef void abandon(self, Row* row) noexcept nogil
+    cdef void put_back(self) noexcept nogil

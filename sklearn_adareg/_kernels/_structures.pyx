@@ -172,3 +172,7 @@ cdef class Structure:
     cdef void abandon(self, Row* row) noexcept nogil:
         """Undo what the verbs before ``update`` did to the state."""
         pass
+
+    cdef void put_back(self) noexcept nogil:
+        """The rounds of this call are over: leave what they learnt in the arrays."""
+        pass
