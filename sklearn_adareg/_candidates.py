@@ -10,10 +10,13 @@ import numpy as np
 from scipy.special import stdtrit
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-UNITS = 8  # of the rows between two rungs, each predicted before it is learnt from
+UNITS = 4  # of the rows between two rungs, each predicted before it is learnt from
 SMALLEST_UNIT = 8  # rows
+PARTS = 16  # of a unit, whose mean losses are compared: more would not make the bound tighter
+SCORED_PARTS = 2  # of a unit, by a scorer, which may need many rows for a figure
 
 
 class Candidate:
@@ -25,7 +28,7 @@ class Candidate:
         self.classes = classes
         takes = inspect.signature(self.estimator.partial_fit).parameters
         self.first = {} if classes is None or "classes" not in takes else {"classes": classes}
-        self.parts = {}  # first row of a unit → weighted loss, weight
+        self.parts = {}  # first row of a part → weighted loss, weight
         self.rows, self.seconds = 0, 0.0
         self.error = self.dropped_at = None
 
@@ -40,9 +43,9 @@ class Candidate:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                for unit, X, y, weight in pieces:
+                for size, start, X, y, weight in pieces:
                     if self.rows:
-                        self._note(unit, *judge(self.estimator, X, y, weight))
+                        self._note(judge(self.estimator, start, size, X, y, weight))
                     self.estimator.partial_fit(X, y, **self.first, **given(sample_weight=weight))
                     self.first = {}
                     self.rows += _num_samples(X)
@@ -50,18 +53,21 @@ class Candidate:
             self.error = error
         self.seconds += time.perf_counter() - begun
 
-    def _note(self, unit, loss, weight):
-        before = self.parts.get(unit, (0.0, 0.0))
-        self.parts[unit] = (before[0] + loss, before[1] + weight)
+    def _note(self, found):
+        for part, loss, weight in found:
+            before = self.parts.get(part, (0.0, 0.0))
+            self.parts[part] = (before[0] + loss, before[1] + weight)
 
     def _since(self, row, before=np.inf):
-        """Mean loss and weight of each unit from a row on, before another."""
-        found = self.parts.items()
-        parts = [part for start, part in found if row <= start < before and part[1] > 0]
-        if not parts and before == np.inf:  # few rows, and no unit begins that late: the last one
-            parts = [part for part in self.parts.values() if part[1] > 0][-1:]
-        totals = np.array(parts or [(np.nan, 1.0)])
-        return totals[:, 0] / totals[:, 1], totals[:, 1]
+        """Mean loss and weight of each part from a row on, before another."""
+        parts = np.array([(start, *part) for start, part in self.parts.items()]).reshape(-1, 3)
+        parts = parts[parts[:, 2] > 0]
+        found = parts[(parts[:, 0] >= row) & (parts[:, 0] < before)]
+        if not len(found) and before == np.inf:  # few rows, and no part begins that late
+            found = parts[-1:]
+        if not len(found):
+            return np.array([np.nan]), np.ones(1)
+        return found[:, 1] / found[:, 2], found[:, 2]
 
     def loss(self, since):
         """Mean loss from a row on; infinite where it is not finite."""
@@ -69,49 +75,69 @@ class Candidate:
         mean = float(np.average(losses, weights=weights))
         return mean if np.isfinite(mean) else np.inf
 
-    def gain(self, since):
-        """By how much the mean loss fell from the window before ``since`` to the one after it, from 0 to that loss.
-
-        More would not be an excess that falls as 1/t above a loss ≥ 0; it is seen where a candidate diverges first.
-        """
-        losses, weights = self._since(since // 2, since)
-        loss = self.loss(since)
-        gain = float(np.average(losses, weights=weights)) - loss
-        return min(max(0.0, gain), abs(loss)) if np.isfinite(gain) else 0.0
-
-    def hope(self, since):
-        """The loss to expect while the rows double: where the excess falls as 1/t, each doubling gains half of the last gain."""
-        return self.loss(since) - self.gain(since) / 2
-
     def spread(self, since):
-        """Standard deviation of the mean losses of units from a row on."""
+        """Standard deviation of the mean losses of parts from a row on."""
         losses, weights = self._since(since)
-        mean = np.average(losses, weights=weights)
-        return float(np.sqrt(np.average((losses - mean) ** 2, weights=weights)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.average(losses, weights=weights)
+            return float(np.sqrt(np.average((losses - mean) ** 2, weights=weights)))
 
-    def worse_than(self, leader, since, level):
-        """Whether it would be worse than the leader is now after all it can gain, by more than the error of the difference."""
-        if not np.isfinite(self.loss(since)):
-            return True
-        own, weights = self._since(since)
-        other, _ = leader._since(since)
-        if len(own) != len(other) or len(own) < 3:
-            return False
-        differences, n = own - other, len(own)
-        mean = np.average(differences, weights=weights)
-        error = np.sqrt(np.average((differences - mean) ** 2, weights=weights) / (n - 1))
-        return bool(mean - self.gain(since) > stdtrit(n - 1, 1.0 - level) * error)
+
+class Standing:
+    """How candidates stand that have learnt from the same rows: losses since a row, and what was gained since the window before."""
+
+    def __init__(self, candidates, since):
+        found = [one._since(since) for one in candidates]
+        self.parts = np.array([losses for losses, _ in found])
+        self.weights = found[0][1] / found[0][1].sum()
+        before = [one._since(since // 2, since) for one in candidates]
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = self.parts @ self.weights
+            gains = np.array([losses @ w / w.sum() for losses, w in before]) - means
+        self.losses = np.where(np.isfinite(means), means, np.inf)
+        # More than the loss itself would not be an excess that falls as 1/t above a loss ≥ 0; it is seen after a divergence.
+        most = np.where(np.isfinite(means), np.abs(means), 0.0)
+        self.gains = np.clip(np.where(np.isfinite(gains), gains, 0.0), 0.0, most)
+        self.leader = int(np.argmin(self.losses))
+
+    def hopes(self):
+        """The losses to expect while the rows double: where the excess falls as 1/t, each doubling gains half of the last gain."""
+        return self.losses - self.gains / 2
+
+    def hopeless(self, level, ahead):
+        """Which candidates would end behind the leader, by more than the error of the difference.
+
+        A candidate goes on to gain ``ahead`` times what it gained last beyond the leader, and its losses shrink by a common factor
+        so that their mean falls by that. Differences of parts are cut from above, at the leader's loss: this can only favour the
+        candidate, and without it a loss that explodes would have an error as large as itself.
+        """
+        behind = ~np.isfinite(self.losses)
+        behind[self.leader] = False
+        n = self.parts.shape[1]
+        if n < 3 or not np.isfinite(self.losses[self.leader]):
+            return behind
+        lead, compared = self.losses[self.leader], ~behind
+        losses, gains = self.losses[compared], self.gains[compared]
+        catches_up = ahead * np.maximum(0.0, gains - self.gains[self.leader])
+        factors = 1.0 - np.divide(catches_up, losses, out=np.zeros(len(losses)), where=losses != 0)
+        differences = self.parts[compared] * factors[:, None] - self.parts[self.leader]
+        np.minimum(differences, abs(lead), out=differences)
+        means = differences @ self.weights
+        errors = np.sqrt((differences - means[:, None]) ** 2 @ self.weights / (n - 1))
+        behind[compared] = means > stdtrit(n - 1, 1.0 - level) * errors
+        behind[self.leader] = False
+        return behind
 
 
 def cut(start, stop, window):
-    """(unit, first row, last row + 1): units are 1/8 of the window each, and named by the row that they begin with."""
+    """(size, first row, last row + 1): units of ``size`` rows, 1/4 of the window, or what lies of them between the two ends."""
     size = max(SMALLEST_UNIT, window // UNITS)
     edges = [start, *range((start // size + 1) * size, stop, size), stop]
-    return [(low // size * size, low, high) for low, high in pairwise(edges)]
+    return [(size, low, high) for low, high in pairwise(edges)]
 
 
 def judge_by(scoring, estimators):
-    """(estimator, X, y, weight) → total loss of the predictions, and its weight."""
+    """(estimator, first row, rows of a whole unit, X, y, weight) → [(first row of a part, total loss, weight)]."""
     if scoring is not None:
         return partial(_by_scorer, check_scoring(estimators[0], scoring=scoring))
     if not is_classifier(estimators[0]):
@@ -120,15 +146,30 @@ def judge_by(scoring, estimators):
     return partial(_by_rows, _log_losses if chances else _mistakes)
 
 
-def _by_scorer(scorer, model, X, y, weight):
-    rows = float(_num_samples(X))
-    return -rows * scorer(model, X, y), rows
+def _parts(start, stop, size):
+    """Where parts of a size begin that rows from ``start`` to ``stop`` belong to, and which of the rows begin them."""
+    first = start // size * size
+    begins = np.arange(first, stop, size)
+    return begins, np.maximum(begins - start, 0)
 
 
-def _by_rows(row_losses, model, X, y, weight):
+def _by_scorer(scorer, model, start, unit, X, y, weight):
+    rows = _num_samples(X)
+    begins, places = _parts(start, start + rows, max(SMALLEST_UNIT, unit // SCORED_PARTS))
+    found = []
+    for part, low, high in zip(begins, places, [*places[1:], rows], strict=True):
+        own = slice(low, high)
+        score = scorer(model, _safe_indexing(X, own), _safe_indexing(y, own))
+        found.append((int(part), -float(high - low) * score, float(high - low)))
+    return found
+
+
+def _by_rows(row_losses, model, start, unit, X, y, weight):
     losses = row_losses(model, X, np.asarray(y))
+    begins, places = _parts(start, start + len(losses), max(1, unit // PARTS))
     weight = np.ones(len(losses)) if weight is None else weight
-    return float(losses @ weight), float(weight.sum())
+    totals = np.add.reduceat(losses * weight, places), np.add.reduceat(weight, places)
+    return list(zip(begins.tolist(), *(each.tolist() for each in totals), strict=True))
 
 
 def _squared_errors(model, X, y):

@@ -152,6 +152,26 @@ def check_row_lengths(X):
             )
 
 
+def _converted(estimator, X, *y, **how):
+    """``validate_data``, with a sentence on what to do about text."""
+    try:
+        return validate_data(estimator, X, *y, **how)
+    except ValueError as error:
+        if not str(error).startswith("could not convert string to float"):
+            raise
+        types = np.atleast_1d(getattr(X, "dtypes", getattr(X, "dtype", object)))
+        if all(getattr(kind, "kind", "O") in "fiub" for kind in types):
+            raise ValueError(_text_in_targets(estimator)) from error
+        raise ValueError(
+            f"X has text in it ({error}); encode it first, for instance by sklearn_adareg.streams.TableEncoder or "
+            "sklearn.preprocessing.OneHotEncoder in a pipeline."
+        ) from error
+
+
+def _text_in_targets(estimator):
+    return f"y has text in it, and {type(estimator).__name__} needs numbers; AdaRegClassifier learns labels."
+
+
 def check_rows(estimator, X):
     """Rows to predict for."""
     X = without_lists(X)
@@ -159,7 +179,7 @@ def check_rows(estimator, X):
     if needs_no_conversion(X) and known_shape(estimator, X):
         check_finite(estimator, X)
     else:
-        X = validate_data(estimator, X, reset=False, ensure_all_finite=False, **CONVERSION)
+        X = _converted(estimator, X, reset=False, ensure_all_finite=False, **CONVERSION)
         check_finite(estimator, X)
     check_columns(X)
     return X
@@ -185,7 +205,7 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
                 check_columns(X)
         return X, y
     with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
-        X, y = validate_data(
+        X, y = _converted(
             estimator,
             X,
             y,
@@ -196,6 +216,8 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
             ensure_all_finite=False,
             **CONVERSION,
         )
+    if numeric and y.dtype.kind in "US":  # which scikit-learn lets through
+        raise ValueError(_text_in_targets(estimator))
     if finite:
         check_finite(estimator, X)
     check_row_lengths(X)

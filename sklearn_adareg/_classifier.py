@@ -35,19 +35,20 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     __doc__ = document(
         """Linear classifier learnt online by adaptive regularization.
 
-    Rows come one at a time. Round :math:`t` predicts with :math:`x_t`, suffers the loss :math:`f_t`, and steps
+    The defaults need neither scaled features nor a learning rate: start with ``AdaRegClassifier()``, on arrays or, in chunks, by
+    ``partial_fit``. Rows are read one at a time. In round :math:`t`, with weights :math:`x_t` and the loss :math:`f_t` of the row,
 
     .. math::
         g_t = \\nabla f_t(x_t), \\quad G_t = G_{t-1} + g_t g_t^\\top, \\quad H_t = \\psi(G_t), \\quad
         x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)
 
-    where the ``potential`` is the map :math:`\\psi` on eigenvalues and the ``structure`` is the matrices allowed. AdaGrad, the
-    Online Newton Step, their diagonal versions and adaptive gradient descent are all of this form. The fitted model is the average
-    of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for
-    ``"full"`` with the potential ``"ons"``.
+    where the ``potential`` is the map :math:`\\psi` on eigenvalues and the ``structure`` the set of matrices that :math:`H_t` may
+    be. AdaGrad, the Online Newton Step, their diagonal versions and adaptive gradient descent are all of this form. The fitted
+    model is the average of the iterates. A round costs :math:`O(\\mathrm{nnz})` for the structures ``"diag"`` and ``"iso"`` and
+    :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
     More than two classes are learnt jointly (softmax) for ``loss="log_loss"`` and one against the rest for the others. The
-    structure ``"kronecker"`` has one preconditioner for all of them.
+    structure ``"kronecker"`` has one pair of matrices for all of them.
 
     Parameters
     ----------
@@ -81,14 +82,16 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     """,
         independent="one against the rest",
         loss=f"""loss : {options(_registry.CLASSIFICATION_LOSSES)}, default="log_loss"
-    The loss; {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
+    The loss. Choose it by the task (see the guide).
+    {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
         own=[
             (
                 "class_weight",
                 "fit_intercept",
                 """class_weight : dict, "balanced" or None, default=None
-    Factors on the losses of the classes. ``"balanced"`` gives all classes the same total weight: from the counts of all
-    rows in ``fit``, from the counts up to and including each row in ``partial_fit``.""",
+    Factors on the losses of the classes. Use ``"balanced"`` if rare classes matter as much as frequent ones: it gives all classes
+    the same total weight: from the counts of all rows in ``fit``, from the counts up to and including each row in
+    ``partial_fit``.""",
             )
         ],
     )
@@ -186,7 +189,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors on the loss of each row. A row of weight 0 is no round at all.
+            Factors on the loss of each row. A row of weight 0 is skipped.
         X_val, y_val : array-like, default=None
             Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
             like X with ``Pipeline(..., transform_input=["X_val"])``.

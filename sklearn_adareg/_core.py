@@ -54,7 +54,7 @@ NO_WEIGHTS = np.empty(0)
 
 
 class AdaReg:
-    r"""Algorithm 1 on convex losses of your own: you bring gradients, it steps.
+    r"""Algorithm 1 on convex losses of your own: you compute the gradients, it takes the steps.
 
     In round t, predict with :math:`x_t` (``x``), and pass a (sub)gradient :math:`g_t` of your loss at
     :math:`x_t` to ``step``:

@@ -37,11 +37,12 @@ FIRST = f"""potential : {options(_registry.POTENTIALS, "auto")} or SpectralPoten
     The potential, as the step sizes :math:`\\psi(\\lambda)` that it gives to eigenvalues :math:`\\lambda` of :math:`G_t`: in
     this order {_formulas(_registry.POTENTIALS)}; or an object of your own. ``"auto"`` is
     ``"{_registry.STRUCTURES[FEW].auto_potential}"`` for the structures {ONS_BY_DEFAULT} and
-    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others. Leave it at ``"auto"`` unless you compare algorithms.
+    ``"{_registry.STRUCTURES[MANY].auto_potential}"`` for the others; if the structure is
+    ``"auto"``, too, more than 100 features get two ``"pnorm"`` learners. Leave it at ``"auto"`` unless you compare algorithms.
 structure : {options(_registry.STRUCTURES, "auto")}, default="auto"
     The matrices that :math:`H_t` may be. {_summaries(_registry.STRUCTURES)}.
     ``"auto"`` is ``"{FEW}"`` for up to 100 features and ``"{MANY}"`` for more, or where the potential or an L1 penalty
-    asks for it. Take ``"full"`` where features are correlated and :math:`O(d^2)` a row is affordable."""
+    needs a diagonal. Use ``"full"`` if features are correlated and :math:`O(d^2)` per row is affordable, ``"diag"`` if not."""
 COMMON = {
     "blocks": """blocks : "auto", int or list, default="auto"
     The blocks of features of the structure ``"block"``; the intercept is a block of its own. An integer n makes blocks of n
@@ -49,94 +50,100 @@ COMMON = {
     features in no group are blocks of their own. The groups of a fitted ColumnTransformer are
     ``blocks=list(transformer.output_indices_.values())``. ``"auto"`` is one block for up to 32 features. For up to 3,000 features
     and dense rows it groups features whose correlation in the first 2,000 rows of the first call stands out from noise, in blocks
-    of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8. Give the groups that you know.""",
+    of at most 32; elsewhere, and where the first call has fewer than 50 rows, it is 8. Pass groups if you know which features
+    belong together.""",
     "rank": """rank : int, default=16
-    How many directions of :math:`G_t` the structure ``"sketch"`` keeps after a shrink; up to twice as many lie in memory. From the
-    number of coordinates on (features and intercept), the structure is ``"full"``. Raise it where features are correlated in many
-    directions; time and memory grow with it.""",
+    Number of directions of :math:`G_t` that the structure ``"sketch"`` keeps after a shrink; up to twice as many are in memory. If it
+    is at least the number of features, plus one for the intercept, the structure is ``"full"``. Raise it if features are
+    correlated in many directions; time and memory grow with it.""",
     "p": """p : float, default=2.0
     Power of the potential ``"pnorm"``: :math:`\\psi(\\lambda) = \\eta\\lambda^{-1/(p+1)}`; ``p=1`` is ``"adagrad"``.
-    Larger values let steps fall more slowly; search over 0.5, 1, 2 and 4.""",
+    With larger values steps become shorter more slowly; search over 0.5, 1, 2 and 4.""",
     "eta": """eta : float, "auto" or "theory", default="auto"
     Step size :math:`\\eta`. With ``"auto"``, ``scaling="online"`` and mirror descent, the step size is learnt: the full structure
     with the potential ``"ons"`` takes Newton steps, with two priors unless ``epsilon`` is given, but not on the simplex; the
-    diagonal and isotropic structures combine two step sizes (a stack). Both go on with a penalty or a domain. The structure sketch
-    combines Newton steps where there is neither.
-    ``method_`` says which. Elsewhere ``"auto"`` is a number that does well over many data sets.
-    ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
-    ``fit_intercept=False`` and ``scaling=None``. Leave it at ``"auto"``; if you give a number, search over powers of 2 around 1.""",
+    diagonal and isotropic structures combine two step sizes (a stack). Both also work with a penalty or a domain. The structure
+    sketch combines Newton steps if there is neither. ``method_`` says which is in use. Elsewhere ``"auto"`` is a number that was
+    chosen over many data sets. ``"theory"`` is the value for which the paper's regret bound is proved; it needs a bounded domain,
+    ``fit_intercept=False`` and ``scaling=None``. Leave it at ``"auto"``; if you pass a number, search over powers of 2 around
+    1.""",
     "epsilon": """epsilon : float, "auto" or "theory", default="auto"
     The initial value of G's diagonal, :math:`G_0 = \\epsilon I`. Larger values make early steps shorter.
-    Raise it if the first predictions swing too far. Where ``eta="auto"`` takes
-    Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side, and the progressive losses decide between them.""",
+    Raise it if early predictions are too extreme. Where ``eta="auto"`` takes
+    Newton steps, ``"auto"`` learns with 0.5 and with 8 side by side and weights the two by their progressive losses.""",
     "half_life": """half_life : float, "auto" or None, default="auto"
-    Number of rows, 1 or more, after which what was learnt counts half: with :math:`\\lambda = 2^{-1/h}`,
+    Number of rows, at least 1, after which a row has half its weight: with :math:`\\lambda = 2^{-1/h}`,
     :math:`G_t = \\lambda G_{t-1} + (1-\\lambda)\\epsilon I + g_t g_t^\\top`, and averages, sums of gradients and units forget
     likewise, so that the model follows a stream that changes. ``None`` never forgets, which is the paper's algorithm. ``"auto"``
-    never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``. Give the
-    number of rows over which the relation between features and target stays about the same.""",
+    never forgets in a ``fit`` that shuffles, nor where ``eta`` is a number. The regret bounds are proved for ``None``. Set
+    it to the number of rows over which the relation between features and target stays about the same.""",
     "refresh": """refresh : float, default=0.5
     :math:`\\delta`, for the structures full, block and sketch with a potential other than ``"ons"``, and for kronecker: the
     eigendecomposition (of each block or factor; of the rows of a sketch) is reused until the matrix could exceed
-    :math:`1+\\delta` times the decomposed one, which is certified. The regret bound grows by at most :math:`(1+\\delta)^a`, where
-    :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round.
-    Lower it to follow the exact algorithm more closely, raise it for speed.""",
+    :math:`1+\\delta` times the decomposed one; a Cholesky test certifies that it does not. The regret bound grows by at most
+    :math:`(1+\\delta)^a`, where :math:`-a` is the power of :math:`\\psi`. 0 decomposes in every round. Lower it to follow the
+    exact algorithm more closely, raise it for speed.""",
     "scaling": """scaling : "online" or None, default="online"
     ``"online"`` makes the model independent of units: features are divided by the largest absolute value seen so far, residuals by
     their running root mean square. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of residuals; domain and
-    penalty stay in raw units. ``None`` takes features and targets as they are. Use ``None`` where the
-    features are scaled already, or to have the paper's algorithm to the letter.""",
+    penalty stay in raw units. ``None`` takes features and targets as they are: use it if the features are scaled already, or for the
+    paper's algorithm without changes.""",
     "domain": f"""domain : {options(_registry.DOMAINS)} or None, default=None
     The set in which ``coef_`` must lie: in this order {_formulas(_registry.DOMAINS)}.
     Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.
-    Use it for what you know about the coefficients; to shrink them, use ``alpha``.""",
+    Use it for known facts, such as coefficients that cannot be negative; to shrink coefficients, use ``alpha``.""",
     "radius": f"""radius : float, default=None
-    The :math:`r` of the domain; {NO_RADIUS} needs none.""",
+    The :math:`r` of the domain, in raw units; required with a domain, except for {NO_RADIUS}.""",
     "update": f"""update : {options(_registry.UPDATES)}, default="mirror_descent"
-    The next point :math:`x_{{t+1}}`: in this order {_formulas(_registry.UPDATES)}. Dual averaging weighs early
-    gradients anew in every round; the learnt step sizes of ``eta="auto"`` need mirror descent.""",
+    The next point :math:`x_{{t+1}}`: in this order {_formulas(_registry.UPDATES)}. Dual averaging multiplies all
+    gradients by the current :math:`H_t`. Keep mirror descent if you want the learnt step sizes of ``eta="auto"``.""",
     "alpha": """alpha : float, default=0.0
     Strength of the penalty :math:`\\alpha(\\frac{1-\\rho}{2}\\|w\\|_2^2 + \\rho\\|w\\|_1)` on ``coef_``. After many passes the model
     approaches that of ``LogisticRegression(C=1/(n*alpha))``, ``Ridge(alpha=n*alpha)`` and ``Lasso(alpha=alpha)``. Start with 0; where
     there are fewer than 20 rows per feature, search from 1e-6 to 1e-2.""",
     "l1_ratio": f"""l1_ratio : float, default=0.0
     The :math:`\\rho` of the penalty: 0 is L2, 1 is L1 (structures {TAKE_L1}, and any with Newton steps). With ``average="auto"``
-    zeros are restored in the published model, and a ``fit`` without ``max_iter`` goes on to the minimum of a smooth loss and its
-    penalty, by proximal Newton steps over the rows.""",
+    zeros are restored in the published model, and a ``fit`` without ``max_iter`` minimises a smooth loss with its penalty by proximal
+    Newton steps over the rows. Set it to 1 to select features.""",
     "average": """average : bool, float or "auto", default="auto"
     The fitted model is the average :math:`\\sum_t c_t x_t / \\sum_t c_t` of the iterates that made predictions, with
     :math:`c_t = 1` for ``True`` and :math:`c_t = t^\\gamma` for a float :math:`\\gamma`; ``False`` is the last iterate. ``"auto"``
     is a :math:`\\gamma` of 20 for Newton steps, 1 for a stack and 2 elsewhere, which gives early iterates little weight.
-    Use ``True`` for the model that the regret bounds speak about, and ``False`` for one that follows changes at once.""",
+    Use ``True`` for the model of the regret bounds, and ``False`` for one that follows changes at once.""",
     "fit_intercept": """fit_intercept : bool, default=True
-    Whether to learn an intercept. It is one more coordinate, whose feature is 1.""",
+    Whether to learn an intercept. It is one more coordinate, whose feature is 1. Set it to False if features and target are
+    centred.""",
     "max_iter": """max_iter : int or None, default=None
     Maximum number of passes of ``fit``; ``partial_fit`` always makes one. ``None`` is 100; where the step size is learnt, it is
     3 for 20 rows or more per feature and 1 for fewer, where more passes would overfit; with ``method_="committee"`` 2 and,
-    for 1,000 rows or more per feature and class, 1.""",
+    for 1,000 rows or more per feature and class, 1. Set it to 1 to read each row once; raise it together with ``early_stopping`` or
+    ``alpha``.""",
     "tol": """tol : float or None, default=1e-3
     ``fit`` stops when the mean training loss (the validation score with ``early_stopping``) has not improved by ``tol`` in
-    ``n_iter_no_change`` passes. ``None`` makes all ``max_iter`` passes.""",
+    ``n_iter_no_change`` passes. ``None`` makes all ``max_iter`` passes. Lower it to converge further.""",
     "n_iter_no_change": """n_iter_no_change : int, default=3
-    Number of passes without improvement after which ``fit`` stops.""",
+    Number of passes without improvement after which ``fit`` stops. Raise it if ``loss_curve_`` is noisy.""",
     "shuffle": """shuffle : bool, default=True
-    Whether ``fit`` shuffles the rows before each pass; ``partial_fit`` never does.""",
+    Whether ``fit`` shuffles the rows before each pass; ``partial_fit`` never does. Set it to False if the order is that of time.""",
     "warm_start": """warm_start : bool, default=False
-    Whether ``fit`` continues from the state of the earlier calls, for up to ``max_iter`` more passes.""",
+    Whether ``fit`` continues from the state of the earlier calls, for up to ``max_iter`` more passes. To continue with new rows, call
+    ``partial_fit``.""",
     "early_stopping": """early_stopping : bool, default=False
-    Whether ``fit`` stops by the score on held-out rows and keeps the best model. ``partial_fit`` does not use it.""",
+    Whether ``fit`` stops by the score on held-out rows and keeps the best model. ``partial_fit`` does not use it. Set it to True if
+    several passes overfit.""",
     "scoring": """scoring : str, callable or None, default="loss"
     The score on the held-out rows, for ``early_stopping``. ``"loss"`` is the negative mean loss. Other strings are scikit-learn's
     names of scores, a callable is called with (estimator, X, y), and ``None`` is the estimator's ``score``.""",
     "validation_fraction": """validation_fraction : float, default=0.1
     Fraction of the rows to hold out, unless ``X_val`` and ``y_val`` are passed to ``fit``. The split is stratified by class if each
-    class has enough rows.""",
+    class has enough rows. Raise it if the validation scores are noisy.""",
     "n_jobs": """n_jobs : int or None, default=None
-    Number of threads for weight vectors that learn independently ({independent}). The model does not depend on it.""",
+    Number of threads for weight vectors that learn independently ({independent}); None is 1 thread, -1 all cores. The model does not
+    depend on it.""",
     "verbose": """verbose : int, default=0
-    Whether to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line, and ``memory_``.""",
+    Set it to 1 to print, at rounds 1, 2, 4, 8, …, the mean loss so far and since the last line, and ``memory_``.""",
     "random_state": """random_state : int, RandomState instance or None, default=None
-    Seed of the shuffling and of the split.""",
+    Seed of the shuffling and of the split of ``early_stopping``. Pass an int for the same model in each run.""",
 }
 ATTRIBUTES = """intercept_ : ndarray of shape (n_vectors,)
     The intercepts.
@@ -145,7 +152,7 @@ n_features_in_ : int
 feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Names of the features, if X had string names.
 t_ : int
-    Number of rounds so far.
+    Number of rounds so far: rows of positive weight learnt from, once per pass.
 n_iter_ : int
     Number of passes of the last ``fit``.
 loss_curve_ : list of float
@@ -155,31 +162,33 @@ validation_scores_ : list of float
 validation_score_curve_ : list of float
     The same list, under its name in version 0.1.
 coef_std_ : ndarray of the shape of `coef_`
-    Standard errors of the weights, from the matrix of the steps: those of the minimiser on the rows, times what Newton steps add.
-    For ``loss="squared_error"`` and ``"log_loss"`` (two classes), in the full structure; in the block and diagonal ones with
-    ``potential="ons"``, ``eta=3.0`` and ``average=20.0``, where features are uncorrelated across blocks and have mean 0.
-    They want 50 rows or more per weight, of weight 1, and no forgetting. Elsewhere an AttributeError says what is missing.
+    Standard errors of the weights, from the matrix of the steps: those of the minimiser on the rows, times a factor for the
+    variance that Newton steps add. For ``loss="squared_error"`` and ``"log_loss"`` (two classes), in the full structure; in the
+    block and diagonal ones with ``potential="ons"``, ``eta=3.0`` and ``average=20.0``, where features are uncorrelated across
+    blocks and have mean 0. They need 50 rows or more per weight, rows of weight 1, and no forgetting. Elsewhere an AttributeError
+    says what is missing.
 intercept_std_ : ndarray of shape (n_vectors,)
     Standard errors of the intercepts.
 progressive_loss_ : float
-    Mean loss of the rows when each was seen first, predicted before it was learnt from: an estimate of the loss on new rows that
-    needs no held-out rows. With ``average="auto"`` these predictions are those of the model published before the row, which
+    Mean loss of the predictions that were made for each row in the first pass, before it was learnt from: a validation loss without
+    held-out rows. With ``average="auto"`` these predictions are those of the model published before the row, which
     ``partial_fit_predict`` returns; the first row is predicted by weights of 0. With another average they are those of the
     iterates, and of their combination where ``method_`` is ``"committee"`` or ``"stack"``.
 progressive_curve_ : dict of ndarrays
-    The course of ``progressive_loss_`` over the ``rows`` at first sight: ``mean_loss`` so far and ``mean_loss_since`` the last point;
-    for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples of a power
-    of two, and at the last row; they do not depend on how the rows came in chunks. ``pandas.DataFrame`` takes it.
+    ``progressive_loss_`` against the number of ``rows`` of the first pass: ``mean_loss`` so far and ``mean_loss_since`` the last
+    point; for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples
+    of a power of two, and at the last row; they do not depend on how the rows came in chunks.
+    ``pandas.DataFrame(progressive_curve_)`` is a table of it.
 memory_ : float
     The effective number of rows in use now, :math:`\\sum_k w_k (1-\\lambda_k^t)/(1-\\lambda_k)` over the members of a committee, with
-    :math:`t` where :math:`\\lambda_k = 1`: member k keeps :math:`\\lambda_k` per row, and :math:`w_k` is what all members of that
-    :math:`\\lambda_k` count together in ``coef_``, as a share of those that count more than 0. Without a committee
-    :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of h; where nothing is forgotten it is ``t_``. It falls when a stream changes and
-    grows back. Every pass of ``fit`` counts its rows again.
+    :math:`t` where :math:`\\lambda_k = 1`: member k multiplies the weight of earlier rows by :math:`\\lambda_k` at each row, and
+    :math:`w_k` is the total weight in ``coef_`` of the members with that :math:`\\lambda_k`, normalised over the positive ones.
+    Without a committee :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of h; where nothing is forgotten it is ``t_``. It falls
+    when a stream changes and grows back. Every pass of ``fit`` counts its rows again.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,
     ``"newton"`` (Newton steps), ``"committee"`` (Newton steps with several priors and memories, combined by their progressive
-    losses) ``"stack"`` (several step sizes combined) or
+    losses), ``"stack"`` (several step sizes combined) or
     ``"newton_stack"`` (Newton steps on two sketches, combined).
 potential_, structure_, eta_, epsilon_, half_life_, average_ : object
     The values in use, after "auto" and "theory" were resolved."""

@@ -21,13 +21,14 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     __doc__ = document(
         """Linear regressor learnt online by adaptive regularization.
 
-    The algorithm is that of :class:`AdaRegClassifier`: round :math:`t` predicts with :math:`x_t`, suffers the loss
-    :math:`f_t`, and steps :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with
+    The defaults need neither scaled features nor a learning rate: start with ``AdaRegRegressor()``, on arrays or, in chunks, by
+    ``partial_fit``. The algorithm is that of :class:`AdaRegClassifier`: round :math:`t`, with weights :math:`x_t` and the gradient
+    :math:`g_t` of the row's loss, takes the step :math:`x_{t+1} = \\Pi^{H_t^{-1}}(x_t - H_t g_t)` with
     :math:`H_t = \\psi(\\epsilon I + \\sum_{s \\le t} g_s g_s^\\top)`. A round costs :math:`O(\\mathrm{nnz})` for
     the structures ``"diag"`` and ``"iso"`` and :math:`O(d^2)` for ``"full"`` with the potential ``"ons"``.
 
-    Several targets (y with two dimensions) are learnt side by side, each with its own weights and preconditioner, which the
-    structure ``"kronecker"`` shares among them.
+    Several targets (y with two dimensions) are learnt side by side, each with its own weights and its own matrix :math:`G_t`; the
+    structure ``"kronecker"`` has one for all of them.
 
     Parameters
     ----------
@@ -59,13 +60,14 @@ class AdaRegRegressor(RegressorMixin, BaseAdaReg):
     """,
         independent="several targets",
         loss=f"""loss : {options(_registry.REGRESSION_LOSSES)}, default="squared_error"
-    The loss; {"; ".join(f'``"{name}"`` {e.summary}' for name, e in _registry.REGRESSION_LOSSES.items() if e.summary)}.
+    The loss. Choose it by the task (see the guide).
+    {"; ".join(f'``"{name}"`` {e.summary}' for name, e in _registry.REGRESSION_LOSSES.items() if e.summary)}.
 huber_delta : float, default=1.35
-    The residual at which ``"huber"`` turns from quadratic to linear.
+    The residual at which ``"huber"`` changes from quadratic to linear. Lower it if there are many outliers.
 quantile : float, default=0.5
     The level of the quantile that ``"quantile"`` predicts.
 insensitivity : float, default=0.1
-    Residuals up to this size have loss 0 in the ``epsilon_insensitive`` losses.""",
+    Residuals up to this size have loss 0 in the ``epsilon_insensitive`` losses. Set it to the error that you can tolerate.""",
     )
 
     _parameter_constraints = {
@@ -167,7 +169,7 @@ insensitivity : float, default=0.1
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors on the loss of each row. A row of weight 0 is no round at all.
+            Factors on the loss of each row. A row of weight 0 is skipped.
         X_val, y_val : array-like, default=None
             Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
             like X with ``Pipeline(..., transform_input=["X_val"])``.

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
 
 from ._best_candidate import BestCandidatePredicts
-from ._candidates import Candidate, cut, given, judge_by
+from ._candidates import Candidate, Standing, cut, given, judge_by
 
 FIRST_SHARE = 16  # of the rows in ``fit``: the first rung
 FEWEST_ROWS = 512  # at the first rung in ``fit``
@@ -28,11 +28,11 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
     """Search over parameters in one pass: candidates learn side by side, and the hopeless are dropped.
 
     All candidates learn from the same rows, in the same order. Each row is predicted before it is learnt from, and the losses of
-    these predictions are compared; no rows are held out. Whenever the number of rows has doubled, the worse half of the candidates
-    is looked at, by the losses since it last doubled. A candidate is dropped if it could not catch up with the leader even by gaining
-    once more what it gained since then, according to a confidence bound on the difference of the two, which is paired and so tight
-    where both err on the same rows. Candidates that cannot be told apart stay, up to twice as many as plain halving would keep. So
-    with K candidates the pass costs at most what about :math:`2 \\log_2 K` candidates cost alone, and mostly half of that.
+    these predictions are compared; no rows are held out. Whenever the number of rows has doubled, candidates are compared with the
+    leader by the losses since it last doubled. A candidate is dropped if it would end behind the leader even if both go on to gain as
+    they did since then, according to a confidence bound on the difference of the two, which is paired and so tight where both err on
+    the same rows. Candidates that cannot be told apart stay, up to half as many again as plain halving would keep. So with K
+    candidates the pass costs at most what about :math:`1.5 \\log_2 K` candidates cost alone, and mostly half of that.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
         Rows before candidates are dropped for the first time. None: 10 for each feature, but at least 1/16 of the rows and
         512, and at most 1/4 of the rows, in ``fit``; 10 for each feature, from 1024 to 16384, in ``partial_fit``.
     refit : bool, default=True
-        Whether ``fit`` fits the best candidate on all rows afterwards, by its own ``fit``. Otherwise, and in ``partial_fit``,
-        ``best_estimator_`` is the candidate as it has learnt in the one pass.
+        Whether ``fit`` fits the best candidate on all rows afterwards, by its own ``fit``; the pass then ends as soon as one
+        candidate is left. Otherwise, and in ``partial_fit``, ``best_estimator_`` is the candidate as it has learnt in the one pass.
     shuffle : bool, default=True
         Whether ``fit`` takes the rows in random order. ``partial_fit`` never does.
     n_jobs : int or None, default=None
@@ -69,10 +69,10 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
     best_index_ : int
         Its number in ``cv_results_``.
     best_score_ : float
-        Its score in the last quarter of the rows: minus its mean loss, or what ``scoring`` gives.
+        Its score in the last half of the rows: minus its mean loss, or what ``scoring`` gives.
     cv_results_ : dict of arrays
         ``params`` and ``param_*``; ``mean_test_score``, as ``best_score_``, and ``std_test_score``, of the predictions made before
-        learning, in the last quarter of the rows that the candidate has seen; ``rank_test_score``, in which a candidate that was
+        learning, in the last half of the rows that the candidate has seen; ``rank_test_score``, in which a candidate that was
         dropped earlier stands behind one that was dropped later; ``mean_fit_time`` in seconds; ``n_rows``, the rows learnt;
         ``dropped``.
     n_candidates_ : list of int
@@ -163,10 +163,11 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
                 rows,
                 self.min_rows or _first_rung(X, max(FEWEST_ROWS, rows // FIRST_SHARE), rows // 4),
             ),
+            length=rows,
         )
         rng = check_random_state(self.random_state)
         order = rng.permutation(rows) if self.shuffle else np.arange(rows)
-        self._go_on(X, y, sample_weight, order)
+        self._go_on(X, y, sample_weight, order, alone_is_enough=self.refit)
         if self.refit:
             best = clone(self.estimator).set_params(**clone(self.best_params_, safe=False))
             begun = time.perf_counter()
@@ -207,7 +208,7 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
         self._go_on(X, y, sample_weight, np.arange(_num_samples(X)))
         return self
 
-    def _begin(self, classes, first_rung):
+    def _begin(self, classes, first_rung, length=np.inf):
         self._validate_params()
         if not hasattr(self.estimator, "partial_fit"):
             raise TypeError(
@@ -223,11 +224,12 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
         self._candidates = [Candidate(self.estimator, params, classes) for params in settings]
         self._judge = judge_by(self.scoring, [one.estimator for one in self._candidates])
         self._rung = self._window = first_rung
+        self._length = length
         self._classes = classes
         self.n_rows_ = 0
         self.n_candidates_ = []
 
-    def _go_on(self, X, y, sample_weight, order):
+    def _go_on(self, X, y, sample_weight, order, alone_is_enough=False):
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, X)
@@ -235,11 +237,12 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
         with Parallel(n_jobs=self.n_jobs, prefer="threads", require="sharedmem") as pool:
             while at < len(order):
                 pieces, end = [], min(len(order), at + self._rung - self.n_rows_)
-                for unit, start, stop in cut(self.n_rows_, self.n_rows_ + end - at, self._window):
+                for size, start, stop in cut(self.n_rows_, self.n_rows_ + end - at, self._window):
                     rows = order[at + start - self.n_rows_ : at + stop - self.n_rows_]
                     pieces.append(
                         (
-                            unit,
+                            size,
+                            start,
                             _safe_indexing(X, rows),
                             _safe_indexing(y, rows),
                             None if weights is None else weights[rows],
@@ -254,6 +257,8 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
                     self._drop_hopeless()
                     self._window = self._rung
                     self._rung *= 2
+                    if alone_is_enough and self.n_candidates_[-1] == 1:
+                        break
         self._conclude()
 
     def _drop_failed(self, active):
@@ -268,30 +273,25 @@ class ProgressiveSearch(BestCandidatePredicts, MetaEstimatorMixin, BaseEstimator
             raise ValueError(f"All candidates failed; the first said: {self._candidates[0].error}")
 
     def _drop_hopeless(self):
-        """Of the worse half, drop those that cannot catch up; keep at most twice what halving would keep."""
-        since = self.n_rows_ // 2
-        active = sorted(
-            (one for one in self._candidates if one.learns), key=lambda one: one.loss(since)
-        )
-        leader, half = active[0], -(-len(active) // 2)
-        active.sort(key=lambda one: one.hope(since))
-        level = self.delta / max(1, len(active) - 1)
-        for one in active[half:]:
-            if one.worse_than(leader, since, level):
-                one.dropped_at = self.n_rows_
+        """Drop those that cannot catch up with the leader; keep at most 3/2 of what halving would keep."""
+        active = [one for one in self._candidates if one.learns]
+        standing = Standing(active, self.n_rows_ // 2)
+        ahead = 1.0 - self.n_rows_ / max(self._length, self.n_rows_)
+        behind = standing.hopeless(self.delta / max(1, len(active) - 1), ahead)
         rungs = len(self.n_candidates_) + 1
-        most = max(2, 2 * -(-len(self._candidates) // 2**rungs))
-        left = [one for one in active if one.learns]
-        for one in left[most:]:
-            one.dropped_at = self.n_rows_
-        self.n_candidates_.append(min(len(left), most))
+        most = max(2, -(-3 * len(self._candidates) // 2 ** (rungs + 1)))
+        behind[np.lexsort((standing.hopes(), behind))[most:]] = True
+        for one, dropped in zip(active, behind, strict=True):
+            if dropped:
+                one.dropped_at = self.n_rows_
+        self.n_candidates_.append(int(len(active) - behind.sum()))
 
     # ---- the result -------------------------------------------------------------------------------------------------
 
     def _conclude(self):
         """Rank the candidates: who still learns, then who was dropped last; among those, by their losses."""
         found = self._candidates
-        since = [one.rows - one.rows // 4 for one in found]  # the last quarter
+        since = [one.rows - one.rows // 2 for one in found]  # the last half
         losses = np.array([one.loss(rows) for one, rows in zip(found, since, strict=True)])
         order = sorted(
             range(len(found)),

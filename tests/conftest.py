@@ -1,21 +1,29 @@
 """Settings of the whole test suite."""
 
 import os
+from collections import Counter
+from zlib import crc32
+
+import pytest
 
 # The matrices here are small: BLAS threads would only wait for one another.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+LARGE = 9  # cases; of a test that has more, the short suite runs a sample
+SAMPLE = 4  # one case in four
 
-def pytest_collection_modifyitems(config, items):
-    """With ADAREG_TEST_CASES=n keep the first n cases of each parametrised test, where every one would take too long."""
-    most = int(os.environ.get("ADAREG_TEST_CASES", "0"))
-    if not most:
-        return
-    seen, kept, left_out = {}, [], []
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the markers
+def pytest_collection_modifyitems(items):
+    """Mark as slow the cases of large grids that are not in the sample, which is the same in every run."""
+    cases = Counter(test_of(item) for item in items)
     for item in items:
-        test = item.nodeid.split("[")[0]
-        seen[test] = seen.get(test, 0) + 1
-        (kept if seen[test] <= most else left_out).append(item)
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = kept
+        large = cases[test_of(item)] > LARGE and item.get_closest_marker("every_case") is None
+        if large and crc32(item.nodeid.encode()) % SAMPLE:
+            item.add_marker("slow")
+
+
+def test_of(item):
+    """The test that an item is a case of."""
+    return item.nodeid.split("[")[0]

@@ -41,7 +41,7 @@ def load(name):
 
 def list_table(head, rows, title=""):
     """Lines of reStructuredText."""
-    yield from (f".. list-table:: {title}", "   :header-rows: 1", "")
+    yield from (f".. list-table:: {title}", "   :header-rows: 1", "   :class: adareg-numbers", "")
     for row in (head, *rows):
         yield from (f"   {'  -' if i else '* -'} {cell}" for i, cell in enumerate(row))
     yield ""

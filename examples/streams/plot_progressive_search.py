@@ -45,7 +45,7 @@ def draw(search, rows, scores, path):
         if left[-1] < len(rows) - 1:
             axis.plot(rows[left[-1]], losses[left[-1]], "x", color="#d95f0e", ms=6)
     shown = scores[rows >= 1000]
-    axis.set(xscale="log", xlabel="rows seen", ylabel="log-loss before learning, last quarter")
+    axis.set(xscale="log", xlabel="rows seen", ylabel="log-loss before learning, last half")
     axis.set_ylim(0.98 * np.nanmin(shown), min(1.0, np.nanmax(shown)))
     best = ", ".join(str(value) for value in search.best_params_.values())
     axis.set_title(f"27 candidates; blue: {best}; crosses: dropped", loc="left", fontsize=11)

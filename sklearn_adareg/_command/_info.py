@@ -32,11 +32,7 @@ def card(model, weights=10):
         "method", f"{last.method_}: potential {last.potential_}, structure {last.structure_}"
     )
     if encoder is not None:
-        yield _line("numbers", _listed(encoder.numeric_))
-        if encoder.hashed_:
-            yield _line("hashed", f"{_listed(encoder.hashed_)}, into {encoder.n_hashed:,} columns")
-        for name, values in encoder.one_hot_.items():
-            yield _line("one-hot", f"{name}: {_listed(values)}")
+        yield from columns(encoder)
         yield _line("missing", encoder.missing)
     yield _line("features", f"{last.n_features_in_:,}")
     yield _line("rows", f"{last.t_:,}")
@@ -48,6 +44,15 @@ def card(model, weights=10):
         yield _line("error rate", f"{curve['error_rate'][-1]:.6g} (likewise)")
     yield from _certificate(last)
     yield from _largest(last, encoder, weights)
+
+
+def columns(encoder):
+    """Lines on which columns are numbers and which are categories."""
+    yield _line("numbers", _listed(encoder.numeric_))
+    if encoder.hashed_:
+        yield _line("hashed", f"{_listed(encoder.hashed_)}, into {encoder.n_hashed:,} columns")
+    for name, values in encoder.one_hot_.items():
+        yield _line("one-hot", f"{name}: {_listed(values)}")
 
 
 def _certificate(model):

@@ -61,7 +61,10 @@ def _targets(table, name, labels, stream):
     if name is None:
         return None
     if name not in _tables.column_names(table):
-        raise ValueError(f"{stream.name} has no column {name!r}, which --target names.")
+        present = ", ".join(map(repr, _tables.column_names(table)[:10]))
+        raise ValueError(
+            f"{stream.name} has no column {name!r}, which --target names; its columns are {present}."
+        )
     return _tables.targets(table, name, labels)
 
 

@@ -45,7 +45,7 @@ class LossTable:
             speed = f"{progress.rows_per_second:,.0f}"
             if progress.seconds_left is not None and not progress.finished:
                 left = duration(progress.seconds_left)
-        print(f"{loss:10.6f} {since:10.6f} {count:12,d} {speed:>10} {left:>9}", flush=True)
+        print(f"{_narrow(loss)} {_narrow(since)} {count:12,d} {speed:>10} {left:>9}", flush=True)
 
     def end(self, model):
         """Print the summary."""
@@ -61,3 +61,8 @@ class LossTable:
             print(
                 f"time            {duration(progress.seconds)}, {progress.rows_per_second:,.0f} rows per second"
             )
+
+
+def _narrow(loss):
+    """Six decimals, or six digits where those would not fit in the column."""
+    return f"{loss:10.6f}" if abs(loss) < 1000.0 else f"{loss:10.6g}"

@@ -12,6 +12,7 @@ from .._model_files import check_name, load_model, save_model
 from .._regressor import AdaRegRegressor
 from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
 from ._files import stream_of
+from ._info import columns
 from ._table import LossTable
 
 
@@ -53,6 +54,8 @@ def run(given):
     save_model(model, given.model)
     if table is not None:
         table.end(model[-1] if isinstance(model, Pipeline) else model)
+        if tables:
+            print("\n".join(columns(model[0])))
         print(f"model           {given.model} ({os.path.getsize(given.model):,} bytes)")
 
 

@@ -16,14 +16,13 @@ What a lane would publish is predicted in the units that it has been published i
 feature that jumps must shrink its weight before it is learnt from. They look at the features only, so the loss stays progressive.
 What they change is logged, and undone when the round fails.
 """
-from libc.math cimport ceil, fabs, fmax, fmin, frexp, isfinite, ldexp
+from libc.math cimport ceil, fmax, fmin, isfinite
 from libc.string cimport memset
 
-from ._columns cimport Column, Columns
+from ._columns cimport Columns
 from ._domains cimport Domain
-from ._full cimport Full
-from ._loops cimport axpy, dot, sparse_dot
-from ._members cimport Members
+from ._loops cimport axpy
+from ._measured cimport Measured
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -33,62 +32,30 @@ from ._lasso import minimised
 
 import numpy as np
 
-cdef double RIDGE_OF_INTERCEPT = 0.1
-cdef double GROWTH = 1.2                 # a ridge is renewed when its feature has grown by this factor
-cdef double JUMP = 1e4                   # a ridge that grows by more would cancel too many digits of P
 cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
-cdef double TINY = 1e-290
-cdef double FARTHEST = 1e30              # how far values may be from 1 in their unit
 cdef double HEAVY = 1e200                # the weight of a row whose square may take G past ...
 cdef double LARGEST = 1e290              # ... what a double holds
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
 
-cdef class Newton(Full):
+cdef class Newton(Measured):
     """G takes slopes and curvatures; features bring their own units."""
 
-    cdef Members members
-    cdef Columns columns
-    cdef double[::1] zc                  # the row, centered
-    cdef double[::1] filled              # the same with the centered zeros of a sparse row
     cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
-    cdef const int* index                # coordinates of its n numbers z, or NULL: all of them in order
-    cdef const double* z
-    cdef Py_ssize_t n
-    cdef bint away                       # a centered feature is zero in the row, and so away from its center
-    cdef Py_ssize_t centered             # how many features have a center
-    cdef Py_ssize_t entered              # how many are in the matrices,
-    cdef Py_ssize_t[::1] order           # and which, in the order in which they entered
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
-        arrays = {**super().allocate(setting, sparse), **Members.allocate(setting, RIDGE_OF_INTERCEPT)}
-        arrays["columns"] = Columns.allocate(setting.d)
+        arrays = super().allocate(setting, sparse)
         if setting.l1 > 0.0:
             arrays["subgradient"] = np.zeros((setting.L, setting.D))
         return arrays
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.members = Members(setting, arrays, self.undo, explicit=not self.unconstrained)
-        self.columns = Columns(arrays["columns"], setting.intercept)
-        self.own_units, self.tells = True, self.unconstrained and not setting.zeros
+        self.tells = self.unconstrained and not setting.zeros
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
-        self.zc, self.filled = np.empty(1), np.empty(setting.D)
         self.subgradient = arrays.get("subgradient")
         self.longest_step = 0.0
-        names = Columns.names()
-        self.centered = np.count_nonzero(arrays["columns"][:, names.index("center")])
-        entered = arrays["columns"][:, names.index("entered")]
-        self.entered = np.count_nonzero(entered)
-        self.order = np.zeros(len(entered), dtype=np.intp)
-        np.asarray(self.order)[entered[entered > 0].astype(np.intp) - 1] = np.flatnonzero(entered)
-
-    def prepare(self, Py_ssize_t widest):
-        super().prepare(widest)
-        if self.zc.shape[0] < widest:
-            self.zc = np.empty(widest)
-        self.columns.make_room(widest + self.setting.d)
 
     def accumulated(self):
         """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
@@ -96,18 +63,7 @@ cdef class Newton(Full):
         diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
         return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
 
-    def begin_lanes(self, lanes):
-        columns, names = self.arrays["columns"][:self.setting.d], Columns.names()
-        ridges = columns[:, names.index("ridge")]
-        for i in np.flatnonzero(ridges):
-            for lane in lanes:
-                ridge = self.setting.epsilons[lane] * ridges[i]
-                if lane < self.setting.whole_lanes:
-                    self.arrays["G"][lane, i, i], self.arrays["P"][lane, i, i] = ridge, 1.0 / ridge
-                else:
-                    self.arrays["diagonal"][lane - self.setting.whole_lanes, i] = ridge
-
-    def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
+    cdef object mixed(self, double[:, :, ::1] shares):
         """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
         cdef Py_ssize_t k, r, lane
         cdef Py_ssize_t K = self.setting.K
@@ -118,37 +74,10 @@ cdef class Newton(Full):
         for k in range(K):
             for r in range(self.setting.R):
                 lane = r * K + k
-                axpy(of_averages[k, r] + of_iterates[k, r], self.x + lane * D, &total[k, 0], D)
-                if self.u != NULL and C > 0.0 and of_averages[k, r] != 0.0:
-                    axpy(-of_averages[k, r] / C, self.u + lane * D, &total[k, 0], D)
+                axpy(shares[0, k, r] + shares[1, k, r], self.x + lane * D, &total[k, 0], D)
+                if self.u != NULL and C > 0.0 and shares[0, k, r] != 0.0:
+                    axpy(-shares[0, k, r] / C, self.u + lane * D, &total[k, 0], D)
         return result
-
-    def in_raw_units(self, weights):
-        """Weights of the features themselves, the intercept as if nothing had been centered."""
-        cdef Py_ssize_t i, l
-        cdef Py_ssize_t d = self.setting.d
-        cdef double moved
-        cdef const Column* columns = self.columns.columns
-        weights = np.array(weights, order="C")
-        cdef double[:, ::1] raw = weights
-        for l in range(raw.shape[0]):
-            moved = 0.0
-            for i in range(d):
-                moved += raw[l, i] * columns[i].center
-                raw[l, i] *= columns[i].factor
-            if self.setting.intercept:
-                raw[l, d] -= moved
-        return weights
-
-    def from_raw_units(self, weights):
-        d, names = self.setting.d, Columns.names()
-        columns = self.arrays["columns"][:d]
-        factor = columns[:, names.index("factor")]
-        weights = np.array(weights)
-        weights[:, :d] /= np.where(factor > 0.0, factor, 1.0)
-        if self.setting.intercept:
-            weights[:, d] += weights[:, :d] @ columns[:, names.index("center")]
-        return weights
 
     def restart(self, x, subgradient):
         super().restart(x, subgradient)
@@ -193,22 +122,16 @@ cdef class Newton(Full):
     cdef bint wants_curvatures(self, bint steep) noexcept nogil:
         return True
 
-    cdef void enter(self, Row* row) noexcept nogil:
-        cdef double shortened
-        self.members.begin_round()
-        self.columns.changed = 0
-        self.center_row(row)
-        self.show_margins()
-        shortened = self.measure(row)
-        if shortened > 1.0:
-            self.shorten(shortened)
-        if not self.familiar:
-            self.renew_ridges(row)
-
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l
+        cdef const double* shown = self.iterate_margins
         for l in range(self.setting.L):
-            margins[l] = self.times_row(self.x + l * self.setting.D)
+            if self.rests[l]:                        # nobody asks it, and it will not learn
+                margins[l] = 0.0
+            elif shown != NULL and not self.moved:
+                margins[l] = shown[l]
+            else:
+                margins[l] = self.times_row(self.x + l * self.setting.D)
 
     cdef void show_margins(self) noexcept nogil:
         """What the lanes would publish: margins of their averages, and of their iterates."""
@@ -227,10 +150,6 @@ cdef class Newton(Full):
             iterates[l] = averages[l] = self.times_row(self.x + l * D)
             if self.u != NULL and self.setting.kept[l] == 1.0 and self.clock.now[1] > 0.0:
                 averages[l] -= self.times_row(self.u + l * D) / self.clock.now[1]
-
-    cdef double times_row(self, const double* numbers) noexcept nogil:
-        """Σ_j z_j numbers_j of the centered row."""
-        return dot(self.z, numbers, self.n) if self.index == NULL else sparse_dot(self.z, self.index, numbers, self.n)
 
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil:
         self.slopes = slopes
@@ -327,157 +246,8 @@ cdef class Newton(Full):
             turns = <Py_ssize_t> ceil(many * lost)
         for j in range(turns):
             k = (<Py_ssize_t> self.clock.t * turns + j) % many
-            if k == self.entered:
-                self.members.return_prior(lane, self.setting.d, lost * many / turns * RIDGE_OF_INTERCEPT)
-            else:
-                k = self.order[k]
-                self.members.return_prior(lane, k, lost * many / turns * self.setting.epsilons[lane] * self.columns.columns[k].ridge)
-
-    cdef double unit(self, Py_ssize_t i) noexcept nogil:
-        return 1.0 / self.columns.columns[i].factor if self.columns.columns[i].factor > 0.0 else 1.0
+            k = self.setting.d if k == self.entered else self.order[k]
+            self.members.return_prior(lane, k, lost * many / turns * self.ridge_of(lane, k))
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         self.members.explicit(lane, self.index, self.z, self.n, &self.H[0, 0])
-
-    cdef void abandon(self, Row* row) noexcept nogil:
-        cdef Py_ssize_t i
-        self.columns.undo()
-        self.undo.restore()
-        self.centered = self.entered = 0             # counted anew: a row may name a feature twice
-        for i in range(self.setting.d):
-            self.centered += self.columns.columns[i].center != 0.0
-            self.entered += self.columns.columns[i].entered != 0.0
-
-    # ---- units --------------------------------------------------------------------------------------------------
-
-    cdef void center_row(self, Row* row) noexcept nogil:
-        """Move centers to where the rows before this one say, and measure the row from them."""
-        cdef Py_ssize_t i, j
-        cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double z, passed = self.clock.t - 1.0
-        cdef double* zc = &self.zc[0]
-        cdef Column* column
-        self.away = False
-        for j in range(coefs):
-            i = row.index[j] if row.index != NULL else j
-            zc[j] = 0.0
-            if fabs(row.z[j]) < TINY:                 # a weight for it would overflow
-                continue
-            column = self.columns.change(i)
-            if column.factor == 0.0:
-                column.factor = power_near(row.z[j])
-            z = row.z[j] * column.factor
-            if fabs(z) > FARTHEST:
-                self.start_anew(i, column, power_near(row.z[j]))
-                z = row.z[j] * column.factor
-            if self.setting.intercept and not self.familiar:
-                self.move_center(i, column, z if passed == 0.0 else self.columns.mean_shift(column, passed))
-            column.last = self.clock.t
-            zc[j] = z - column.center
-        if self.centered > 0:
-            for i in range(self.setting.d):           # centered features that are zero in this row
-                column = &self.columns.columns[i]
-                if column.center != 0.0 and column.last < self.clock.t:
-                    if not self.familiar:
-                        column = self.columns.change(i)
-                        self.move_center(i, column, self.columns.mean_shift(column, passed))
-                    if row.index == NULL:
-                        zc[i] = -column.center
-                    self.away = self.away or column.center != 0.0
-        if self.setting.intercept:
-            zc[coefs] = 1.0
-        self.index, self.z, self.n = row.index, zc, row.n
-        if self.away and row.index != NULL:
-            self.fill(row)
-
-    cdef void fill(self, Row* row) noexcept nogil:
-        """The centered row with all its coordinates, for a sparse row in which a centered feature is zero."""
-        cdef Py_ssize_t i, j
-        for i in range(self.setting.d):
-            self.filled[i] = -self.columns.columns[i].center
-        for j in range(row.n):
-            self.filled[row.index[j]] = self.zc[j]
-        self.index, self.z, self.n = NULL, &self.filled[0], self.setting.D
-
-    cdef double measure(self, Row* row) noexcept nogil:
-        """Take the row into the features' statistics; by how much it is to be shortened."""
-        cdef Py_ssize_t i, j
-        cdef Py_ssize_t coefs = row.n - self.setting.intercept
-        cdef double shortened = 1.0
-        cdef Column* column
-        for j in range(coefs):
-            i = row.index[j] if row.index != NULL else j
-            column = &self.columns.columns[i]
-            if column.last == self.clock.t:
-                shortened = fmax(shortened, self.columns.far_beyond(column, self.zc[j]))
-        if self.familiar:
-            return shortened
-        for j in range(coefs):
-            i = row.index[j] if row.index != NULL else j
-            column = &self.columns.columns[i]
-            if column.last == self.clock.t:
-                self.columns.take(column, self.zc[j] / shortened, self.clock.t)
-        return shortened
-
-    cdef void shorten(self, double by) noexcept nogil:
-        """Learn from the row as if it were nearer to the center."""
-        cdef Py_ssize_t j
-        cdef double* z = <double*> self.z
-        for j in range(self.n - self.setting.intercept):
-            z[j] /= by
-
-    cdef void renew_ridges(self, Row* row) noexcept nogil:
-        """Let ridges grow with their features."""
-        cdef Py_ssize_t i, j
-        cdef Column* column
-        for j in range(row.n - self.setting.intercept):
-            i = row.index[j] if row.index != NULL else j
-            column = &self.columns.columns[i]
-            if column.last == self.clock.t:
-                self.renew_ridge(i, column)
-        if self.away:
-            for i in range(self.setting.d):
-                column = &self.columns.columns[i]
-                if column.center != 0.0 and column.last < self.clock.t:
-                    self.renew_ridge(i, column)
-
-    cdef void renew_ridge(self, Py_ssize_t i, Column* column) noexcept nogil:
-        """ε times its square is what feature i weighs before any row; its growth is a pseudo-row (e_i, 0)."""
-        cdef double square = self.columns.outgrown(column, self.clock.t, GROWTH * GROWTH * column.ridge)
-        if square == 0.0:
-            return
-        if column.ridge == 0.0:
-            if column.entered == 0.0:
-                self.order[self.entered] = i
-                self.entered += 1
-                column.entered = self.entered
-            self.members.start(i, square)
-        else:
-            self.members.raise_ridge(i, square - column.ridge, square > JUMP * column.ridge)
-        column.ridge = square
-
-    cdef void move_center(self, Py_ssize_t i, Column* column, double by) noexcept nogil:
-        """Measure feature i from elsewhere."""
-        if by == 0.0:
-            return
-        self.centered += (column.center + by != 0.0) - (column.center != 0.0)
-        column.center += by
-        column.second += by * (by * column.seen - 2.0 * column.first)
-        column.first -= by * column.seen
-        if column.ridge > 0.0:                   # otherwise it has not varied yet, and is in no matrix
-            self.members.shift(i, by)
-
-    cdef void start_anew(self, Py_ssize_t i, Column* column, double factor) noexcept nogil:
-        """Values have grown beyond all measure: what was learnt from the earlier ones weighs nothing beside them."""
-        cdef double entered = column.entered
-        self.members.take_out(i, column.ridge > 0.0)
-        self.centered -= column.center != 0.0
-        memset(column, 0, sizeof(Column))
-        column.factor, column.entered = factor, entered
-
-
-cdef double power_near(double z) noexcept nogil:
-    """The power of 2 that brings z to between 1/2 and 1."""
-    cdef int exponent
-    frexp(z, &exponent)
-    return ldexp(1.0, -exponent)

@@ -6,7 +6,7 @@
 ``begin``, ``add``, ``step``. Nothing is changed but what the caller gives room for, so that a round can
 be given up in between.
 """
-from libc.math cimport fmax, isfinite
+from libc.math cimport isfinite
 
 from ._loops cimport small_solve
 
@@ -31,7 +31,7 @@ cdef class SmallRegression:
     cdef void add(self, const double* f, double slope, double curvature, double weight, double* new_S) noexcept nogil:
         cdef Py_ssize_t a, b
         cdef Py_ssize_t width = self.width
-        cdef double h = weight * fmax(curvature, slope * slope)
+        cdef double h = weight * (curvature if curvature > slope * slope else slope * slope)
         for a in range(width):
             self.gradient[a] += weight * slope * f[a]
             for b in range(width):

@@ -7,9 +7,10 @@ it has faded.
 
 import numpy as np
 
-from .._kernels import _committee, _stack
+from .._kernels import _candidates, _committee, _stack
 
 UNITS = ("weight", "residuals", "curvatures")
+LONGEST = 4.0  # times the margins of a model: more would be a model that has learnt next to nothing
 
 
 def merge_units(company, arrays):
@@ -26,7 +27,7 @@ def merge_method(company, new):
     """Fill the arrays of what combines lanes; there are none in Algorithm 1."""
     for kind, merger in MERGERS.items():
         if isinstance(new, kind):
-            merger(company, new.arrays)
+            merger(company, new)
 
 
 class Faded:
@@ -47,12 +48,18 @@ class Faded:
         return total - (self.left.sum() - self.left_in_all) * self.base[at]
 
 
-def regression(matrices, coefficients, start, prior, S):
-    """v of a merged regression: v_1 + (S + prior I)⁻¹ Σ (S_k + prior I)(v_k − v_1)."""
+def regression(matrices, coefficients, units, start, prior):
+    """S and v of a merged regression, whose features are ``units`` times those of a model.
+
+    (S_k + prior I)(v_k − v_1) + S_k v_1 is the sum of features times what the margins should have been. Both sums are taken over to
+    the units of the merged features; a feature that has grown needs a smaller coefficient, and leaves less to the others.
+    """
     identity = np.eye(len(start))
-    parts = zip(matrices, coefficients, strict=True)
-    b = sum((own + prior * identity) @ (v - start) for own, v in parts)
-    return start + np.linalg.solve(S + prior * identity, b)
+    S, sums = np.zeros_like(identity), np.zeros(len(start))
+    for own, v, c in zip(matrices, coefficients, units, strict=True):
+        S += own * np.outer(c, c)
+        sums += c * ((own + prior * identity) @ (v - start) + own @ start)
+    return S, start + np.linalg.solve(S + prior * identity, sums - S @ start)
 
 
 def positive(S):
@@ -68,28 +75,57 @@ def shares_of(company):
     return new / new.sum() if new.sum() > 0.0 else np.full(len(new), 1.0 / len(new))
 
 
-def _merge_stack(company, arrays):
-    v, S = arrays["stack_v"], arrays["stack_S"]
+def _merge_stack(company, new):
+    v, S = new.arrays["stack_v"], new.arrays["stack_S"]
     faded = Faded(company, "stack_S")
+    units = _units_of_margins(company, new.structure, *v.shape)
     for k in range(len(v)):
-        S[k] = positive(faded.sum(k))
         own = [each.arrays["stack_v"][k] for each in company.structures]
         if company.base is None:
             matrices = [each.arrays["stack_S"][k] for each in company.structures]
             start = np.eye(len(v[k]))[0]
-            v[k] = regression(matrices, own, start, _stack.Stack.prior(), S[k])
+            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack.Stack.prior())
         else:
+            S[k] = positive(faded.sum(k))
             v[k] = shares_of(company) @ own
 
 
-def _merge_committee(company, arrays):
+def _units_of_margins(company, new, stacks, width):
+    """How much longer the margins of the merged lanes are than those of each model, (models, stacks, width).
+
+    By the lengths of the weights in the norm of the evidence, which is large where features are; 1 where it is not kept for each
+    coordinate, and not beyond LONGEST.
+    """
+    units = np.ones((len(company.structures), stacks, width))
+    if "G" not in new.arrays.get("fields", ()):
+        return units
+    _, ratios = company.units()
+    evidence = np.maximum(new.field("G") - company.setting.epsilon, 0.0)
+    evidence[:, company.recipe.d :] = 0.0
+
+    def squares(structure, ratio):
+        points = [structure.average()] if company.averaging else []
+        sums = [evidence * (x / ratio) ** 2 for x in (*points, structure.last_iterate())]
+        each = np.sum(sums, axis=-1).reshape(len(sums), company.R, company.K)
+        return each.sum(axis=2).reshape(1, -1) if stacks == 1 else each.reshape(width, -1).T
+
+    merged = squares(new, 1.0)
+    for k, structure in enumerate(company.structures):
+        own = squares(structure, ratios[id(structure)])
+        there = (own > 0.0) & (merged > 0.0)
+        units[k][there] = np.sqrt(merged[there] / own[there])
+    return np.clip(units, 1.0 / LONGEST, LONGEST)
+
+
+def _merge_committee(company, new):
     """Losses that decide between members are means over the models.
 
     What a member loses by its prior, or by too few rows, falls like 1/t, so the last third of all rows tells as much as that of one
     model's rows. So it is with the coefficients of a regression on members, which make up for too few rows: with K times as many
     rows, a Kth of what they are beside the first member.
     """
-    steady_members, starts, _ = _committee.layout(company.setting)
+    arrays = new.arrays
+    steady_members, starts, _ = _candidates.layout(company.setting)
     numbers, shares = arrays["committee"], shares_of(company)
     arrays["committee_mean"][:] = company.add(lambda each: each.arrays["committee_mean"])
     own = np.array([each.arrays["committee"] for each in company.structures])

@@ -209,7 +209,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 row, place = np.argwhere(gaps)[0]
                 raise ValueError(
                     f"The column {self.numeric_[place]!r} has a missing value (row {row} of this chunk); set "
-                    'missing="indicator" or "zero", or fill it in.'
+                    'missing="indicator" or "zero" (adareg train: --missing indicator), or fill it in.'
                 )
             values[gaps] = 0.0
         if self.missing == "indicator":

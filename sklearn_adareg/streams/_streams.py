@@ -193,9 +193,11 @@ def check_columns(path, present, asked):
     """Refuse columns that a file has not."""
     for name in asked or ():
         if name not in present:
+            other = len(present) == 1 and any(sign in present[0] for sign in ";,\t|")
             raise ValueError(
                 f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
                 f"{', …' if len(present) > 10 else ''}."
+                + (" Set delimiter (--delimiter) to what separates the values." if other else "")
             )
 
 

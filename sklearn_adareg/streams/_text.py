@@ -6,6 +6,10 @@ import io
 import lzma
 from pathlib import Path
 
+import numpy as np
+from scipy import sparse
+
+from .._kernels._svmlight import read_lines
 from . import _tables
 from ._streams import Chunk, FileStream, check_columns
 
@@ -32,7 +36,10 @@ def blocks(path, place, size):
 
 
 class SvmlightStream(FileStream):
-    """The rows of svmlight (libsvm) files, in chunks of whole lines, parsed by scikit-learn.
+    """The rows of svmlight (libsvm) files, in chunks of whole lines.
+
+    A chunk of plain lines ('label index:value …') is parsed without the GIL, beside the thread that learns; any other by
+    scikit-learn's reader, with the same result.
 
     Parameters
     ----------
@@ -118,6 +125,9 @@ class SvmlightStream(FileStream):
 
 
 def _parsed(path, block, n_features, zero_based):
+    plain = _plain(block, n_features, zero_based)
+    if plain is not None:
+        return plain
     from sklearn.datasets import load_svmlight_file  # which takes long to import
 
     try:
@@ -127,6 +137,27 @@ def _parsed(path, block, n_features, zero_based):
             f"{path.name} cannot be read as svmlight ({str(error).rstrip('.')}); check its lines, which are 'label index:value …', "
             "and n_features and zero_based if you passed them."
         ) from error
+
+
+def _plain(block, n_features, zero_based):
+    """What scikit-learn's reader returns, several times as fast and without the GIL; None where it has to decide."""
+    lines, values = block.count(b"\n") + 1, block.count(b":")
+    if values > np.iinfo(np.int32).max:
+        return None
+    y, data = np.empty(lines), np.empty(values)
+    indices, ends = np.empty(values, dtype=np.int32), np.empty(lines + 1, dtype=np.int32)
+    rows = read_lines(block, y, indices, data, ends)
+    if rows < 0:
+        return None
+    y, ends = y[:rows], ends[: rows + 1]
+    indices, data = indices[: ends[-1]], data[: ends[-1]]
+    if not zero_based:
+        indices -= 1
+    least, largest = (indices.min(), indices.max()) if len(indices) else (0, -1)
+    if least < 0 or (n_features is not None and largest >= n_features):
+        return None
+    shape = (rows, int(largest) + 1 if n_features is None else n_features)
+    return sparse.csr_matrix((data, indices, ends), shape), y
 
 
 class CSVStream(FileStream):
@@ -240,20 +271,23 @@ class CSVStream(FileStream):
         except pa.ArrowInvalid as error:
             raise ValueError(
                 f"{path.name} cannot be read ({str(error).splitlines()[0].rstrip('.')}); a column whose first rows are numbers is "
-                "read as numbers unless text=[…] names it, and a value has no line break in it."
+                "read as numbers unless text=[…] (--categorical) names it, and a value has no line break in it. If it is not "
+                f"{self._separator()!r} that separates the values, set delimiter (--delimiter)."
             ) from error
+
+    def _separator(self):
+        if self.delimiter is not None:
+            return self.delimiter
+        return "\t" if any(".tsv" in path.suffixes for path in self.files) else ","
 
     def _csv(self, block, names, types, columns=None):
         pa = _tables.arrow("Reading CSV")
         import pyarrow.csv as arrow_csv
 
-        delimiter = self.delimiter
-        if delimiter is None:
-            delimiter = "\t" if any(".tsv" in path.suffixes for path in self.files) else ","
         return arrow_csv.read_csv(
             pa.BufferReader(block),
             read_options=arrow_csv.ReadOptions(column_names=names),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
+            parse_options=arrow_csv.ParseOptions(delimiter=self._separator()),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, strings_can_be_null=True, include_columns=columns
             ),

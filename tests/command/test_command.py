@@ -58,6 +58,7 @@ def test_train_saves_the_model_that_fit_stream_makes(file, folder, capsys):
     np.testing.assert_array_equal(found.predict_proba(rows), own.predict_proba(rows))
     assert err == ""
     assert "task            classification (the target is text)" in out
+    assert "\nhashed " in out
     assert f"average loss    {own[-1].progressive_loss_:.6f}" in out
     more = TABLE[:100]
     for model in (own, found):  # it goes on, with all its state
@@ -226,6 +227,9 @@ REFUSED = {
     "train rows.csv --target price --model m.adareg --set eta=-1": "'eta' parameter",
     "train rows.csv --target price --model m.adareg --features 3": "--features does not go with rows.csv",
     "train rows.svm --target price --model m.adareg": "leave them out",
+    "train semicolons.csv --target price --model m.adareg": "Set delimiter (--delimiter)",
+    "train commas.csv --target price --model m.adareg": "set delimiter (--delimiter)",
+    "predict rows.csv --model table.adareg --target q": "its columns are ",
     "info none.adareg": "There is no file none.adareg",
     "info rows.adareg": "cannot be read as a model",
     "predict rows.csv --model bare.adareg": "trained on another kind of file",
@@ -236,6 +240,10 @@ REFUSED = {
 @pytest.mark.parametrize("line", REFUSED)
 def test_what_cannot_be_done_is_said_in_a_sentence_with_code_1(line, folder, capsys):
     (folder / "rows.adareg").write_text("no zip")
+    (folder / "semicolons.csv").write_text("size;price\n1;2\n")
+    (folder / "commas.csv").write_text("size;price\n1,5;2\n")
+    fitted = make_pipeline(TableEncoder(), AdaRegClassifier()).fit(TABLE, SCORE > 0)
+    sklearn_adareg.save_model(fitted, "table.adareg")
     sklearn_adareg.save_model(AdaRegClassifier().fit(X, SCORE > 0), "bare.adareg")
     sklearn_adareg.save_model(AdaRegClassifier(loss="hinge").fit(X, SCORE > 0), "hinge.adareg")
     _, err = run(line, capsys, code=1)
@@ -271,6 +279,7 @@ def environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
 
 
+@pytest.mark.slow
 def test_it_runs_as_a_module_and_ends_quietly_when_its_reader_does(tmp_path):
     env = environment()
     TABLE.drop(columns="answer").to_csv(tmp_path / "rows.csv", index=False)

@@ -166,6 +166,7 @@ def killed_once(flag, part):
     return X[part], Y[part]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_worker_that_is_killed_changes_nothing(tmp_path):
     shards = [*PAIRS[:-1], partial(killed_once, str(tmp_path / "flag"), PARTS[-1])]

@@ -15,11 +15,12 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
+    "_candidates",
     "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",
     "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",
-    "_block _sketch",
+    "_block _sketch _measured",
     "_families",
     "_full _coordinatewise _block_point",
     "_coordinates",
@@ -30,9 +31,10 @@ LAYERS = (
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained _free_set",
-    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays",
+    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
     "_tracks",
-    "_block_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops _power_loops _loops _lapack",
+    "_block_loops _jacobi_loops _cyclic_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops"
+    " _power_loops _loops _lapack",
 )
 DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
 # "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"

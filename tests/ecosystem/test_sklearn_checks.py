@@ -37,6 +37,7 @@ INSTANCES = [
 ]
 
 
+@pytest.mark.every_case
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:early_stopping=True has no effect in partial_fit:UserWarning")
 @parametrize_with_checks(INSTANCES, expected_failed_checks=lambda estimator: EXPECTED)

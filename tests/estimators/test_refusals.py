@@ -224,7 +224,7 @@ BAD_ROWS = [
     (X[:0], "Found array with 0 sample"),
     (X[:, :0], "0 feature|X has 0 features"),
     (X + 1j, "Complex data not supported"),
-    (np.full(X.shape, "a"), "could not convert string to float"),
+    (np.full(X.shape, "a"), "X has text in it .*encode it first"),
 ]
 
 
@@ -273,7 +273,8 @@ def test_fit_needs_a_row_with_weight():
     [
         (spoilt(np.nan, 3, SCORE), "Input y contains NaN"),
         (spoilt(np.inf, 3, SCORE), "Input y contains infinity"),
-        (np.full(40, "a"), "could not convert string to float|dtype='numeric' is not compatible"),
+        (np.full(40, "a"), "y has text in it.*AdaRegClassifier|dtype='numeric' is not compatible"),
+        (np.full(40, "a", dtype=object), "y has text in it.*AdaRegClassifier learns labels"),
         (SCORE.reshape(2, 20), "inconsistent numbers of samples"),
     ],
 )

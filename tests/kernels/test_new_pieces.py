@@ -159,6 +159,7 @@ def assert_equals_reference(**params):
         assert whole.coef_.sum() <= RADIUS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", _registry.UPDATES)
 @pytest.mark.parametrize("piece", NEW)
 def test_each_piece_by_itself_equals_the_reference(piece, update):

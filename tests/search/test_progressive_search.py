@@ -32,7 +32,7 @@ def test_it_finds_the_step_size_and_drops_the_hopeless():
     assert found.best_params_ == {"eta": 1.0}
     assert found.best_index_ == 2
     results = found.cv_results_
-    assert results["n_rows"][2] == 6000
+    assert results["n_rows"][2] == found.n_rows_
     assert results["dropped"].tolist() == [True, True, False, True] or results["dropped"].sum() >= 2
     assert results["n_rows"].sum() < 0.6 * 4 * 6000
     assert results["rank_test_score"][2] == 1
@@ -51,13 +51,12 @@ def test_scores_are_losses_of_rows_before_they_are_learnt_from():
     found = search(grid={"eta": [0.5]}, shuffle=False, refit=False, min_rows=512).fit(X, LABELS)
     model = clone(DIAG).set_params(eta=0.5)
     edges = [
-        0,
-        *range(64, 512, 64),
-        *range(512, 1024, 64),
-        *range(1024, 2048, 128),
-        *range(2048, 4096, 256),
+        *range(0, 1024, 128),
+        *range(1024, 2048, 256),
+        *range(2048, 4096, 512),
+        *range(4096, 6000, 1024),
+        6000,
     ]
-    edges += [*range(4096, 6000, 512), 6000]
     losses = np.zeros(6000)
     for low, high in pairwise(edges):
         if low:
@@ -67,9 +66,29 @@ def test_scores_are_losses_of_rows_before_they_are_learnt_from():
             )
         model.partial_fit(X[low:high], LABELS[low:high], classes=["no", "yes"])
     assert found.best_score_ == pytest.approx(
-        -losses[4608:].mean()
-    )  # units that begin in the last quarter
+        -losses[3008:].mean()
+    )  # parts (1/16 of a unit) that begin in the last half
     np.testing.assert_array_equal(found.best_estimator_.coef_, model.coef_)
+
+
+def test_a_loss_that_explodes_is_told_from_the_leader_at_the_first_rung():
+    """Its losses differ by orders of magnitude from part to part, and their standard error is as large as their mean."""
+    model = AdaRegRegressor("pnorm", "diag", max_iter=1)
+    wide = np.random.default_rng(3).standard_cauchy(size=(4000, 40))
+    found = search(model, {"eta": [0.1, 100.0]}, min_rows=512).fit(wide, wide[:, 0])
+    assert found.best_params_ == {"eta": 0.1}
+    assert found.n_candidates_ == [1]
+    assert found.cv_results_["n_rows"].tolist() == [512, 512]
+
+
+def test_fit_ends_the_pass_when_one_is_left_and_is_fitted_anew():
+    grid = {"eta": [1e-6, 1.0]}
+    found = search(grid=grid).fit(X, LABELS)
+    assert found.n_candidates_[-1] == 1
+    assert found.n_rows_ < 6000 == found.best_estimator_.t_
+    kept = search(grid=grid, refit=False).fit(X, LABELS)
+    assert kept.n_rows_ == 6000 == kept.best_estimator_.t_
+    assert kept.best_params_ == found.best_params_
 
 
 def test_refit_fits_the_best_on_all_rows():

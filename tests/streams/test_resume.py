@@ -118,8 +118,8 @@ needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this sys
     ("kind", "name", "kills"),
     [
         ("parquet", "hashed", 3),
-        ("csv", "scaled", 2),
-        ("svmlight", "classifier", 2),
+        pytest.param("csv", "scaled", 2, marks=pytest.mark.slow),
+        pytest.param("svmlight", "classifier", 2, marks=pytest.mark.slow),
         pytest.param("parquet", "scaled", 20, marks=pytest.mark.long),
         pytest.param("csv", "hashed", 20, marks=pytest.mark.long),
     ],
