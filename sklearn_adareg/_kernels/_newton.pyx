@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 from ._columns cimport Columns
 from ._domains cimport Domain
-from ._loops cimport axpy
+from ._loops cimport axpy, dot
 from ._measured cimport Measured
 from ._potentials cimport Potential
 from ._rows cimport Row
