@@ -136,10 +136,10 @@ class FittedLinearModel:
         """Upper bounds on the expected loss and error rate, from the progressive losses: no test rows are needed.
 
         Each row is predicted before it is learnt from, so the losses of these predictions are those of new rows. A confidence
-        sequence turns them into bounds that hold with probability 1 - ``delta`` at every round at once: you may read them after every
-        row, and stop at any of them. For the error rate it is a sub-Bernoulli mixture, for the log-loss, with probabilities clipped to
-        [0.001, 0.999], empirical Bernstein. Other losses are unbounded and have no bound. Each of the two bounds may fail with
-        probability ``delta``. Later passes do not count.
+        sequence turns them into bounds that hold with probability 1 - ``delta`` at every round at once: you may read them after
+        every row, and stop at any of them. For the error rate it is a sub-Bernoulli mixture, for the log-loss, with probabilities
+        clipped to [0.001, 0.999], empirical Bernstein. Other losses are unbounded and have no bound. Each of the two bounds may
+        fail with probability ``delta``. Later passes do not count.
 
         The bounds are on the expected loss of a model drawn at random from those of the rounds. They need independent and identically
         distributed rows of weight 1. Costs O(1), whatever the number of rows.
