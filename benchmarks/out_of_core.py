@@ -2,8 +2,10 @@
 
 Makes a Parquet file of numbers and a target, and the same rows as CSV, svmlight and Vowpal Wabbit's text; then
 
-- ``adareg train`` on the Parquet file and ``vw`` on its text, each in a process of its own, on the wall clock, in turns; the most
-  memory that our process used;
+- ``adareg train`` on the Parquet file and ``vw`` on the text of some of its rows, each in a process of its own: rows per second on
+  the wall clock and per second of the processor (which tells more on a machine with other work), and the most memory that our
+  process used;
+- rows per second of one and of two such processes at once, on a Parquet file each;
 - for each kind of file the seconds of reading alone, of learning alone and of fit_stream, and the last over the longer of the others.
 
     python benchmarks/out_of_core.py [--megabytes 2000]
@@ -16,6 +18,7 @@ import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -61,40 +64,45 @@ def write_texts(folder, rows):
         file.close()
 
 
-def process(arguments):
-    """Wall seconds of a process, and the most memory it used, in MB."""
+class Usage(NamedTuple):
+    """What a process took."""
+
+    wall: float  # seconds
+    cpu: float
+    memory: float  # at most, in MB
+
+
+def processes(*commands):
+    """Run processes at once."""
     begun = time.perf_counter()
-    child = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    if status:
-        raise SystemExit(f"{arguments} failed")
-    return time.perf_counter() - begun, usage.ru_maxrss / 1024
+    children = [subprocess.Popen(each, stdout=subprocess.DEVNULL) for each in commands]
+    cpu = memory = 0.0
+    for child, command in zip(children, commands, strict=True):
+        _, status, usage = os.wait4(child.pid, 0)
+        if status:
+            raise SystemExit(f"{command} failed")
+        cpu += usage.ru_utime + usage.ru_stime
+        memory = max(memory, usage.ru_maxrss / 1024)
+    return Usage(time.perf_counter() - begun, cpu, memory)
+
+
+def rates(rows, usages):
+    """Rows per second by the wall clock and of the processor, the best of some runs each."""
+    return rows / min(each.wall for each in usages), rows / min(each.cpu for each in usages)
 
 
 def train(path, model):
-    return process(
-        [
-            sys.executable,
-            "-m",
-            "sklearn_adareg",
-            "train",
-            str(path),
-            "--target",
-            "y",
-            "--model",
-            str(model),
-            "--classes=-1,1",
-        ]
-    )
+    options = ["--target", "y", "--model", str(model), "--classes=-1,1"]
+    return [sys.executable, "-m", "sklearn_adareg", "train", str(path), *options]
 
 
 def vw(path):
     code = f"from vowpalwabbit import Workspace; Workspace('--quiet -d {path} --loss_function logistic').finish()"
-    return process([sys.executable, "-c", code])
+    return [sys.executable, "-c", code]
 
 
-def overlap(path):
-    """Seconds of reading alone, of learning alone, and of both together; the best of three."""
+def overlap(path, runs):
+    """Seconds of reading alone, of learning alone, and of both together; the best of some runs."""
     options = {} if path.suffix == ".svm" else {"target": "y"}
 
     def stream():
@@ -129,7 +137,7 @@ def overlap(path):
                 )
             ),
         )
-        for _ in range(3)
+        for _ in range(runs)
     ]
     return np.min(alone, axis=0)
 
@@ -137,6 +145,7 @@ def overlap(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=100, help="size of the Parquet file (100)")
+    parser.add_argument("--runs", type=int, default=3, help="of each comparison (3)")
     parser.add_argument("--folder", help="where the files go (a temporary folder)")
     args = parser.parse_args()
     rows = args.megabytes * 1_000_000 // (8 * (FEATURES + 1))
@@ -148,21 +157,33 @@ def main():
         write_texts(folder, text_rows)
         size = (folder / "rows.parquet").stat().st_size / 1e6
         print(f"{rows:,} rows of {FEATURES} numbers; the Parquet file has {size:,.0f} MB")
-        seconds, memory = train(folder / "rows.parquet", folder / "m.adareg")
+        large = processes(train(folder / "rows.parquet", folder / "m.adareg"))
+        by_wall, by_cpu = rates(rows, [large])
         print(
-            f"adareg train: {seconds:.1f} s, {rows / seconds:,.0f} rows/s, {memory:.0f} MB at most\n"
+            f"adareg train: {large.wall:.1f} s, {by_wall:,.0f} rows/s ({by_cpu:,.0f} per second of the processor), "
+            f"{large.memory:.0f} MB at most\n"
         )
-        ours, theirs = [], []
-        for _ in range(3):
-            ours.append(train(folder / "short.parquet", folder / "m.adareg")[0])
-            theirs.append(vw(folder / "rows.vw")[0])
-        print(
-            f"{text_rows:,} rows, whole processes, the best of three: adareg {min(ours):.2f} s, vw {min(theirs):.2f} s,"
-        )
-        print(f"rows per second over vw's: {min(theirs) / min(ours):.2f}\n")
+        short = train(folder / "short.parquet", folder / "m.adareg")
+        ours, theirs, both = [], [], []
+        for _ in range(args.runs):
+            ours.append(processes(short))
+            theirs.append(processes(vw(folder / "rows.vw")))
+            both.append(processes(short, train(folder / "short.parquet", folder / "other.adareg")))
+        print(f"{text_rows:,} rows, whole processes, the best of {args.runs}:")
+        print(f"{'':26}{'rows/s':>12}{'per second of the processor':>30}")
+        figures = {
+            "adareg train": rates(text_rows, ours),
+            "vw": rates(text_rows, theirs),
+            "adareg, the large file": (by_wall, by_cpu),
+            "adareg, two processes": rates(2 * text_rows, both),
+        }
+        for name, (wall, cpu) in figures.items():
+            over = [each / other for each, other in zip((wall, cpu), figures["vw"], strict=True)]
+            print(f"{name:26}{wall:12,.0f}{cpu:30,.0f}   {over[0]:.2f}, {over[1]:.2f} of vw's")
+        print()
         print(f"{'':10}{'reading':>9}{'learning':>9}{'together':>9}  together / the longer")
         for kind in ("short.parquet", "rows.csv", "rows.svm"):
-            reading, learning, both = overlap(folder / kind)
+            reading, learning, both = overlap(folder / kind, args.runs)
             print(
                 f"{kind[-8:]:10}{reading:9.2f}{learning:9.2f}{both:9.2f}{both / max(reading, learning):12.2f}"
             )

@@ -23,7 +23,7 @@ from speed_lines import PLAIN, REFRESHES, Works, dense, one_pass
 from threadpoolctl import threadpool_limits
 
 # Lines known to be far from what is asked: they are printed, and do not fail the short form.
-REPORTED = (", in order", "blocks of 16, dense, d = 480", ", d = 8")
+REPORTED = (", in order", "block adagrad, blocks of 16, dense, d = 480", ", d = 8")
 GROSS = 2.0  # a regression by this factor fails the short form
 
 

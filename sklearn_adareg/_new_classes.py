@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import _recipe, _registry, _rules, _workers
+from . import _registry, _rules, _workers
 from ._checks import shown
+from ._lanes import copy_known, lane_axes, lanes_of
 from ._state import Block, State, split_lanes
 
 MARGIN = 1.0  # by which a class that is learnt against the rest begins on the other side
@@ -64,50 +65,17 @@ def with_more_classes(state, classes):
 def _wider_blocks(state, recipe, places):
     """Blocks of all lanes: the known ones at their places among the classes, the others new."""
     known = len(places)
-    axes = _lane_axes(recipe)
+    axes = lane_axes(recipe)
     lowered = np.log1p(state.rounds / known) if recipe.joint else MARGIN
     start = _means(state.blocks, axes["cells"], known)
     blocks = []
     for part in split_lanes(recipe):
         block = Block(recipe, int(part[0]), len(part))
-        for old in state.blocks:
-            own = places[old.lanes()]
-            here = np.flatnonzero((own >= part[0]) & (own <= part[-1]))
-            _copy_lanes(block, own[here] - part[0], old, here, axes)
+        copy_known(block, state.blocks, places, axes)
         new = np.setdiff1d(np.asarray(part), places) - part[0]
         _begin_lanes(block, new, axes["cells"], start, lowered)
         blocks.append(block)
     return blocks
-
-
-def _lane_axes(recipe):
-    """For each array the axis that goes by lanes, and how many numbers there are a lane: (axis, per lane), or None."""
-    one, two = _recipe.allocate(recipe, 1), _recipe.allocate(recipe, 2)
-    axes = {}
-    for name, array in one.items():
-        if isinstance(array, np.ndarray):
-            growth = np.subtract(two[name].shape, array.shape)
-            axis = np.flatnonzero(growth)
-            axes[name] = (int(axis[0]), int(growth[axis[0]])) if len(axis) else None
-    return axes
-
-
-def _lanes(which, many, members):
-    """Where the numbers of some of so many weight vectors are: member r of k is at r·many + k."""
-    return (np.arange(members)[:, None] * many + which).ravel()
-
-
-def _copy_lanes(block, to, old, which, axes):
-    """Give lanes ``to`` of a block what the lanes ``which`` of an older one have; and what belongs to no lane."""
-    for name, axis in axes.items():
-        source, target = old.arrays[name], block.arrays[name]
-        if axis is None:
-            target[...] = source
-            continue
-        source, target = np.moveaxis(source, axis[0], 0), np.moveaxis(target, axis[0], 0)
-        before, after = old.recipe.lanes, block.recipe.lanes
-        target[_lanes(to, after, axis[1])] = source[_lanes(which, before, axis[1])]
-        target[after * axis[1] :] = source[before * axis[1] :]  # numbers behind those of the lanes
 
 
 def _means(blocks, axis, known):
@@ -126,7 +94,7 @@ def _begin_lanes(block, new, axis, start, lowered):
     cells = np.moveaxis(block.arrays["cells"], axis[0], 0)
     fields = block.arrays["fields"]
     for member in range(axis[1]):
-        lanes = _lanes(new, block.recipe.lanes, axis[1])[
+        lanes = lanes_of(new, block.recipe.lanes, axis[1])[
             member * len(new) : (member + 1) * len(new)
         ]
         for name in ("x", "u"):
@@ -134,4 +102,4 @@ def _begin_lanes(block, new, axis, start, lowered):
                 cells[lanes, fields.index(name)] = start[member, fields.index(name)]
         if block.recipe.intercept:
             cells[lanes, fields.index("x"), -1] -= lowered
-    _workers.method_of(block).structure.begin_lanes(_lanes(new, block.recipe.lanes, axis[1]))
+    _workers.method_of(block).structure.begin_lanes(lanes_of(new, block.recipe.lanes, axis[1]))

@@ -18,10 +18,12 @@ cdef class Basis:
     cdef double[:, :, ::1] V          # eigenvectors of G_τ, one per row
     cdef double[:, ::1] eigenvalues   # and their eigenvalues
     cdef double[:, ::1] h             # ψ of those
-    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ
-    cdef double[::1] s                # at least its largest eigenvalue
+    cdef double[:, :, ::1] W          # what has come since, in the metric of G_τ; None where gradients wait
+    cdef double[:, :, ::1] past       # there: G_τ itself
+    cdef double[::1] s                # at least the largest eigenvalue of W
+    cdef double[:, ::1] roots_H       # H_τ where it is the inverse root and gradients wait, else None
+    cdef bint cyclic                  # by cyclic diagonals
     cdef double[:, :, ::1] pending_g  # gradients that G has not taken yet; none where it takes each at once
-    cdef double[:, :, ::1] pending_b  # the same in the metric of G_τ, for W
     cdef double[::1] count            # how many
     cdef Py_ssize_t room
     cdef double[::1] fade             # f; None: nothing is forgotten
@@ -38,12 +40,14 @@ cdef class Basis:
     cdef double[:, :, ::1] whitened   # G_τ^(−1/2) g in the basis, of each gradient
     cdef double[::1] along
     cdef double[::1] work
+    cdef double[:, ::1] anew
     cdef int[::1] iwork
 
     cdef void restrict_by(self, Restriction restriction, void* structure) noexcept
     cdef void forget(self, Py_ssize_t lane, double kept) noexcept nogil
     cdef void take_fade(self, Py_ssize_t lane, double fade) noexcept nogil
     cdef int times_H(self, Py_ssize_t lane, const double* g, const double* b, double eta, double* out) noexcept nogil
+    cdef int times_H_late(self, Py_ssize_t lane, const double* g, double eta, double* out) noexcept nogil
     cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void times(self, Py_ssize_t lane, const double* b, bint rotated, double eta, double* out) noexcept nogil
     cdef void commit(self, Py_ssize_t lane, double* g, Py_ssize_t n=?) noexcept nogil
@@ -52,10 +56,12 @@ cdef class Basis:
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef int solve_H(self, Py_ssize_t lane, const double* b, double eta, double* out) noexcept nogil
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t lanes) noexcept nogil
-    cdef double* next_b(self, Py_ssize_t lane) noexcept nogil
+    cdef void find_root(self, Py_ssize_t lane) noexcept nogil
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil
     cdef bint may_serve(self, Py_ssize_t lane) noexcept nogil
     cdef bint still_serves(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
+    cdef bint near_past(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
+    cdef void assemble(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil
     cdef void into_basis(self, const double* V, const double* b) noexcept nogil
     cdef void out_of_basis(self, const double* V, double* out) noexcept nogil

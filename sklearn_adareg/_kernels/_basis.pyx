@@ -8,7 +8,7 @@ G_τ^(−1/2) g_t, so that G_t = G_τ^(1/2) (I + W) G_τ^(1/2) and s ≥ λ_max(
 
 and for an operator-antitone ψ with ψ(λ) ≤ c ψ((1 + δ)λ), c = (1 + δ)^a for powers λ^(−a), it follows that H_t ⪯ H_τ ⪯ c H_t:
 Theorem 1 holds in the norms of H_τ, projections included, with c on its first bracket. When s has passed δ, a Cholesky factor
-of (δ/2)I − W proves λ_max(W) < δ/2 and s is set back to that; if there is none, the basis is refreshed and this very step is
+of θδI − W, θ = 2/3, proves λ_max(W) < θδ and s is set back to that; if there is none, the basis is refreshed and this very step is
 taken with it. det(I + W) grows by a factor between refreshes, so both happen O(D log T / log(1 + δ)) times. δ = 0, and any ψ
 not declared antitone, refreshes every round.
 
@@ -16,7 +16,9 @@ With a half-life, G_t = λ G_{t−1} + (1 − λ) ε I + g_t g_tᵀ is kept as f
 G_t ⪰ f G_τ, and G_t ⪯ (1 + δ) G_τ by the same test, since ε I ⪯ G_τ and older gradients only fade: with the basis renewed also when
 f < 1/(1 + δ), H_τ is within a factor c of H_t on both sides.
 
-Small matrices let gradients wait, and take several at once, which is less to read and write.
+Small matrices let gradients wait, and G takes several at once, which is less to read and write. They have G_τ instead of W, and the
+same test is whether (1 + θδ)G_τ − G_t is positive definite; where rounding may decide, it is not, and the basis is refreshed.
+Where ψ is the inverse root, H_τ = G_τ^(−1/2) is kept beside its factors (``roots_H``): one product is both b and the step.
 
 A round proposes: ``times_H`` leaves G and the basis as they are until ``commit``.
 
@@ -28,7 +30,8 @@ from libc.string cimport memcpy, memset
 
 from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 
-from ._eigen_loops cimport small_eigen
+from ._cyclic_loops cimport CYCLIC_SIZE, cyclic, to_cyclic
+from ._jacobi_loops cimport definite, eigen_near, less_square
 from ._lapack cimport dpotrf, dsyevd
 from ._loops cimport combine, dot, dots, mirror, rank_one
 from ._matrix_loops cimport add_outer, turn
@@ -36,9 +39,13 @@ from ._matrix_loops cimport stay_narrow as c_stay_narrow
 from ._potentials cimport Potential
 from ._undo cimport UndoLog
 
+from ._rows import where_vectors_begin
+
 import numpy as np
 
 cdef int SMALL = 40
+cdef double SET_BACK = 2.0 / 3.0     # θ: nearer to 1, fewer decompositions and more tests
+cdef double ROUNDING = 1e-15         # of the entries of a small G and of an elimination, relative to its diagonal; generously
 
 
 def stay_narrow(bint wish):
@@ -57,11 +64,10 @@ cdef class Basis:
             arrays["fade"] = np.ones(L)
         arrays["G"][:, np.arange(D), np.arange(D)] = epsilon
         if lasting:
-            arrays["V"], arrays["W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
+            arrays["V"], arrays["past" if room > 0 else "W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
             arrays["eigenvalues"], arrays["h"], arrays["s"] = np.zeros((L, D)), np.zeros((L, D)), np.zeros(L)
         if lasting and room > 0:
-            arrays["pending_g"], arrays["pending_b"] = np.zeros((L, room, D)), np.zeros((L, room, D))
-            arrays["count"] = np.zeros(L)
+            arrays["pending_g"], arrays["count"] = np.zeros((L, room, D)), np.zeros(L)
         return arrays
 
     def __init__(self, Potential potential, double delta, double epsilon, dict arrays, Py_ssize_t most=1):
@@ -69,11 +75,11 @@ cdef class Basis:
         self.potential, self.delta, self.epsilon = potential, delta, epsilon
         self.G, self.stale, self.refreshes = arrays["G"], arrays["stale"], arrays["refreshes"]
         if self.delta > 0.0:
-            self.V, self.W, self.s = arrays["V"], arrays["W"], arrays["s"]
+            self.V, self.W, self.past, self.s = arrays["V"], arrays.get("W"), arrays.get("past"), arrays["s"]
             self.eigenvalues, self.h = arrays["eigenvalues"], arrays["h"]
             self.roots = 1.0 / np.sqrt(np.where(arrays["eigenvalues"] > 0.0, arrays["eigenvalues"], 1.0))
         if "count" in arrays:
-            self.pending_g, self.pending_b, self.count = arrays["pending_g"], arrays["pending_b"], arrays["count"]
+            self.pending_g, self.count = arrays["pending_g"], arrays["count"]
             self.room = self.pending_g.shape[1]
         L, D = self.G.shape[0], self.G.shape[1]
         self.fade, self.new_fade = arrays.get("fade"), np.ones(L)
@@ -81,8 +87,14 @@ cdef class Basis:
         self.renewed = np.zeros(L, dtype=np.intc)
         self.new_V, self.new_eigenvalues, self.new_h = np.empty((L, D, D)), np.empty((L, D)), np.empty((L, D))
         self.new_s, self.whitened, self.along = np.empty(L), np.empty((L, most, D)), np.empty(D)
-        self.work = np.empty(1 + 6 * D + 2 * D ** 2)
+        self.work, self.anew = where_vectors_begin(np.empty(1 + 6 * D + 3 * D ** 2)), np.empty((D, D))
         self.iwork = np.empty(3 + 5 * D, dtype=np.intc)
+        self.roots_H = None
+        if self.room > 0 and potential.power == 0.5:
+            self.cyclic = cyclic(D)
+            self.roots_H = where_vectors_begin(np.zeros((L, CYCLIC_SIZE if self.cyclic else D * D)))
+            for lane in range(L):
+                self.find_root(lane)
 
     cdef void restrict_by(self, Restriction restriction, void* structure) noexcept:
         """Decompose P_S G, not G; the structure is that which holds this basis."""
@@ -134,13 +146,27 @@ cdef class Basis:
         cdef double square
         if b == g and self.small and self.may_serve(lane):
             square = turn(&self.V[lane, 0, 0], &self.roots[lane, 0], &self.h[lane, 0], eta, g, &self.along[0],
-                          self.next_b(lane), out, self.D)
+                          &self.whitened[lane, 0, 0], out, self.D)
             if self.s[lane] + square <= self.delta:
                 self.renewed[lane], self.new_s[lane] = False, self.s[lane] + square
                 return 0
         if self.take(lane, g, 1) != 0:
             return -1
         self.times(lane, b, b == g and not self.renewed[lane], eta, out)
+        return 0
+
+    cdef int times_H_late(self, Py_ssize_t lane, const double* g, double eta, double* out) noexcept nogil:
+        """The same where s would pass δ; unless the lane is stale, ``out`` has H_τ g."""
+        cdef Py_ssize_t i
+        self.renewed[lane] = self.stale[lane] != 0.0 or not self.near_past(lane, g, 1)
+        if self.renewed[lane]:
+            if self.decompose(lane, g, 1) != 0:
+                return -1
+            self.times(lane, g, False, eta, out)
+            return 0
+        self.new_s[lane] = SET_BACK * self.delta
+        for i in range(self.D):
+            out[i] *= eta
         return 0
 
     cdef int take(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
@@ -190,9 +216,14 @@ cdef class Basis:
             memcpy(&self.V[lane, 0, 0], &self.new_V[lane, 0, 0], self.D * row)
             memcpy(&self.eigenvalues[lane, 0], &self.new_eigenvalues[lane, 0], row)
             memcpy(&self.h[lane, 0], &self.new_h[lane, 0], row)
-            memset(&self.W[lane, 0, 0], 0, self.D * row)
             for i in range(self.D):
                 self.roots[lane, i] = 1.0 / sqrt(self.eigenvalues[lane, i])
+            if self.room > 0:
+                memcpy(&self.past[lane, 0, 0], &self.G[lane, 0, 0], self.D * row)
+            else:
+                memset(&self.W[lane, 0, 0], 0, self.D * row)
+            if self.roots_H is not None:
+                self.find_root(lane)
             self.s[lane] = self.stale[lane] = 0.0
         else:
             if self.room == 0:
@@ -200,16 +231,25 @@ cdef class Basis:
                     self.add_square(&self.whitened[lane, k, 0], &self.W[lane, 0, 0])
             self.s[lane] = self.new_s[lane]
 
-    cdef double* next_b(self, Py_ssize_t lane) noexcept nogil:
-        """Where G_τ^(−1/2) g goes: behind those that wait, which is scratch until ``commit``."""
-        return &self.pending_b[lane, <Py_ssize_t> self.count[lane], 0] if self.room > 0 else &self.whitened[lane, 0, 0]
+    cdef void find_root(self, Py_ssize_t lane) noexcept nogil:
+        """H_τ of a lane from its factors."""
+        cdef Py_ssize_t i, k
+        cdef double root
+        cdef double* H = &self.anew[0, 0]
+        for k in range(self.D):
+            root = sqrt(self.h[lane, k])
+            for i in range(self.D):
+                self.work[k * self.D + i] = root * self.V[lane, k, i]
+        memset(H, 0, self.D * self.D * sizeof(double))
+        add_outer(&self.work[0], self.D, H, self.D)
+        if self.cyclic:
+            to_cyclic(H, &self.roots_H[lane, 0])
+        else:
+            memcpy(&self.roots_H[lane, 0], H, self.D * self.D * sizeof(double))
 
     cdef void take_pending(self, Py_ssize_t lane) noexcept nogil:
-        """G and W take what waits."""
-        cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
-        add_outer(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], self.D)
-        if not self.renewed[lane]:
-            add_outer(&self.pending_b[lane, 0, 0], k, &self.W[lane, 0, 0], self.D)
+        """G takes what waits."""
+        add_outer(&self.pending_g[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.G[lane, 0, 0], self.D)
         self.count[lane] = 0.0
 
     cdef bint may_serve(self, Py_ssize_t lane) noexcept nogil:
@@ -227,33 +267,48 @@ cdef class Basis:
             return False
         self.new_s[lane] = self.s[lane]
         for k in range(n):
-            b = self.next_b(lane) + k * D
+            b = &self.whitened[lane, k, 0]
             self.into_basis(&self.V[lane, 0, 0], g + k * D)
             for i in range(D):
                 b[i] = self.along[i] * self.roots[lane, i]
             self.new_s[lane] += dot(b, b, D)
         if self.new_s[lane] <= self.delta:
             return True
-        memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
+        self.new_s[lane] = SET_BACK * self.delta
         if self.room > 0:
-            add_outer(&self.pending_b[lane, 0, 0], <Py_ssize_t> self.count[lane], &self.work[0], self.D)
+            return self.near_past(lane, g, n)
+        memcpy(&self.work[0], &self.W[lane, 0, 0], self.D * self.D * sizeof(double))
         for j in range(D):
             for i in range(j + 1):
                 self.work[j * D + i] = -self.work[j * D + i]
-            self.work[j * D + j] += 0.5 * self.delta
+            self.work[j * D + j] += SET_BACK * self.delta
         for k in range(n):
-            dsyr("U", &D, &minus, self.next_b(lane) + k * D, &inc, &self.work[0], &D)
+            dsyr("U", &D, &minus, &self.whitened[lane, k, 0], &inc, &self.work[0], &D)
         dpotrf("U", &D, &self.work[0], &D, &info)
-        self.new_s[lane] = 0.5 * self.delta
         return info == 0
 
-    cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
-        """The eigenbasis of G with the squares of n gradients (maybe none), and ψ of the eigenvalues, none of which is below ε."""
-        cdef int D = <int> self.D
-        cdef int info = 0, inc = 1
-        cdef int lwork = <int> self.work.shape[0]
-        cdef int liwork = <int> self.iwork.shape[0]
-        cdef double fade, one = 1.0
+    cdef bint near_past(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """Whether (1 + θδ) G_τ − G_t is positive definite, whatever rounding did to its entries."""
+        cdef Py_ssize_t i
+        cdef Py_ssize_t D = self.D
+        cdef double room = 1.0 + SET_BACK * self.delta
+        cdef double* M = &self.work[0]
+        cdef const double* past = &self.past[lane, 0, 0]
+        cdef const double* G = &self.G[lane, 0, 0]
+        if self.fade is None and n == 1 and self.count[lane] == 0.0:
+            less_square(room, past, G, g, M, D)
+        else:
+            self.assemble(lane, g, n)
+            G = &self.new_V[lane, 0, 0]
+            for i in range(D * D):
+                M[i] = room * past[i] - G[i]
+        for i in range(D):
+            M[i * (D + 1)] -= ROUNDING * D * room * past[i * (D + 1)]
+        return definite(M, D)
+
+    cdef void assemble(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """G with the squares of n gradients (maybe none) in ``new_V``, at least LAPACK's upper triangle."""
+        cdef double fade
         cdef double* V = &self.new_V[lane, 0, 0]
         cdef Py_ssize_t i, k
         memcpy(V, &self.G[lane, 0, 0], self.D * self.D * sizeof(double))
@@ -266,13 +321,25 @@ cdef class Basis:
             for i in range(self.D):
                 V[i * self.D + i] += (1.0 - fade) * self.epsilon
         for k in range(n):
-            dsyr("U", &D, &one, <double*> g + k * D, &inc, V, &D)
+            self.add_square(<double*> g + k * self.D, V)
         if self.restriction != NULL:
             self.restriction(self.structure, &self.new_V[lane, 0, 0])
+
+    cdef int decompose(self, Py_ssize_t lane, const double* g, Py_ssize_t n) noexcept nogil:
+        """The eigenbasis of G with the squares of n gradients (maybe none), and ψ of the eigenvalues, none of which is below ε."""
+        cdef int D = <int> self.D
+        cdef int info = 0
+        cdef int lwork = <int> self.work.shape[0]
+        cdef int liwork = <int> self.iwork.shape[0]
+        cdef Py_ssize_t i
+        cdef const double* older = &self.V[lane, 0, 0] if self.delta > 0.0 and self.refreshes[lane] > 0.0 else NULL
+        self.assemble(lane, g, n)
         if self.small:
             mirror(&self.new_V[lane, 0, 0], self.D)
-            info = small_eigen(&self.new_V[lane, 0, 0], &self.new_eigenvalues[lane, 0], &self.work[0], self.D)
-        else:
+            info = eigen_near(&self.new_V[lane, 0, 0], older, &self.new_eigenvalues[lane, 0], &self.work[0], self.D)
+            if info != 0:
+                self.assemble(lane, g, n)
+        if not self.small or info != 0:
             dsyevd("V", "U", &D, &self.new_V[lane, 0, 0], &D, &self.new_eigenvalues[lane, 0], &self.work[0], &lwork,
                    &self.iwork[0], &liwork, &info)
         if info != 0:
@@ -348,8 +415,7 @@ cdef class Basis:
     cdef void carry(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil:
         """G's row and column i over the growth (G_ii twice), and ε made up for."""
         cdef Py_ssize_t j
-        if self.room > 0:                                # W is of no use any more
-            self.renewed[lane] = True
+        if self.room > 0:
             self.take_pending(lane)
         if self.fade is not None:
             self.take_fade(lane, self.fade[lane])

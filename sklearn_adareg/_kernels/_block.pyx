@@ -171,6 +171,9 @@ cdef class Block(BlockPoint):
     cdef void abandon(self, Row* row) noexcept nogil:
         self.undo.restore()
 
+    cdef void put_back(self) noexcept nogil:
+        self.families.put_back_all()
+
     # ---- units --------------------------------------------------------------------------------------------------
 
     cdef int take_units(self, Row* row) noexcept nogil:

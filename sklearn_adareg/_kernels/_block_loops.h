@@ -3,7 +3,7 @@
 #ifndef ADAREG_BLOCK_LOOPS_H
 #define ADAREG_BLOCK_LOOPS_H
 
-#include "_matrix_loops.h"
+#include "_cyclic_loops.h"
 
 #define ADAREG_LARGEST_SMALL_BLOCK 40
 
@@ -19,6 +19,9 @@ typedef struct {
     double *x, *u;      /* of this lane; u may be null */
     double slope, rate; /* of gradients as they enter G; of steps */
     double C;           /* the averaging weight so far */
+    int cyclic;         /* P is held by cyclic diagonals */
+    ptrdiff_t *full;    /* the blocks for which no further gradient may wait, and how many */
+    ptrdiff_t n_full;
 } adareg_inverse_round;
 
 /* v = P g, by rows of P; returns gᵀv */
@@ -108,7 +111,7 @@ ADAREG_INLINE void adareg_step(double step, const double *v, double *x, const pt
 
 /* v = P g, P −= v vᵀ / (1 + gᵀv), x −= rate v / (1 + gᵀv), for each block touched; n and vectors = n/4 (0: no such) are constants
    where this is inlined. */
-ADAREG_INLINE void adareg_inverse_rounds_of(const adareg_inverse_round *r, const ptrdiff_t n, const int vectors)
+ADAREG_INLINE void adareg_inverse_rounds_of(adareg_inverse_round *r, const ptrdiff_t n, const int vectors)
 {
     double g[ADAREG_LARGEST_SMALL_BLOCK], v[ADAREG_LARGEST_SMALL_BLOCK];
     for (ptrdiff_t k = 0; k < r->count; k++) {
@@ -130,12 +133,56 @@ ADAREG_INLINE void adareg_inverse_rounds_of(const adareg_inverse_round *r, const
         for (ptrdiff_t i = 0; i < n; i++)
             wait[i] = g[i];
         r->waiting[piece] += 1.0;
+        if (r->waiting[piece] == (double)r->room)
+            r->full[r->n_full++] = r->touched[k];
     }
 }
 
 #if ADAREG_EIGHTS
+/* The same for n = 16 by cyclic diagonals, eight blocks at a time: none waits for the product and the division of another */
+ADAREG_EIGHT_LOOP void adareg_inverse_rounds_cyclic(adareg_inverse_round *round)
+{
+    const adareg_inverse_round r = *round; /* the compiler need not fear that stores change it */
+    ptrdiff_t n_full = 0;
+    for (ptrdiff_t from = 0; from < r.count; from += 8) {
+        const int count = r.count - from < 8 ? (int)(r.count - from) : 8;
+        adareg_eight v[8][2], part[8] = {{0}};
+        double weights[8];
+        for (int k = 0; k < count; k++) {
+            const ptrdiff_t block = r.touched[from + k] - r.first, piece = block * r.lanes + r.lane;
+            const adareg_eight g[2] = {r.slope * ADAREG_EIGHT(r.z + 16 * block), r.slope * ADAREG_EIGHT(r.z + 16 * block + 8)};
+            double *wait = r.pending + (piece * r.room + (ptrdiff_t)r.waiting[piece]) * 16;
+            adareg_cyclic_times(r.P + piece * ADAREG_CYCLIC_SIZE, g, v[k]);
+            part[k] = g[0] * v[k][0] + g[1] * v[k][1];
+            ADAREG_EIGHT(wait) = g[0];
+            ADAREG_EIGHT(wait + 8) = g[1];
+        }
+        ADAREG_EIGHT(weights) = 1.0 / (1.0 + adareg_eight_sums(part));
+        for (int k = 0; k < count; k++) {
+            const ptrdiff_t block = r.touched[from + k] - r.first, piece = block * r.lanes + r.lane;
+            const adareg_eight step[2] = {r.rate * weights[k] * v[k][0], r.rate * weights[k] * v[k][1]};
+            double *x = r.x + 16 * block;
+            ADAREG_EIGHT(x) -= step[0];
+            ADAREG_EIGHT(x + 8) -= step[1];
+            if (r.u) {
+                double *u = r.u + 16 * block;
+                ADAREG_EIGHT(u) -= r.C * step[0];
+                ADAREG_EIGHT(u + 8) -= r.C * step[1];
+            }
+            if (weights[k] == 1.0)
+                continue;
+            adareg_cyclic_less(weights[k], v[k], r.P + piece * ADAREG_CYCLIC_SIZE);
+            const double waiting = r.waiting[piece] + 1.0;
+            r.waiting[piece] = waiting;
+            if (waiting == (double)r.room)
+                r.full[n_full++] = r.touched[from + k];
+        }
+    }
+    round->n_full = n_full;
+}
+
 /* The same for n = 8c, eight numbers at a time */
-ADAREG_EIGHT_INLINE void adareg_inverse_rounds_by_eights(const adareg_inverse_round *r, const int c)
+ADAREG_EIGHT_INLINE void adareg_inverse_rounds_by_eights(adareg_inverse_round *r, const int c)
 {
     const ptrdiff_t n = 8 * c;
     for (ptrdiff_t t = 0; t < r->count; t++) {
@@ -173,21 +220,21 @@ ADAREG_EIGHT_INLINE void adareg_inverse_rounds_by_eights(const adareg_inverse_ro
         for (int k = 0; k < c; k++)
             ADAREG_EIGHT(wait + 8 * k) = g[k];
         r->waiting[piece] += 1.0;
+        if (r->waiting[piece] == (double)r->room)
+            r->full[r->n_full++] = r->touched[t];
     }
 }
 
-ADAREG_EIGHT_LOOP void adareg_inverse_rounds_512(const adareg_inverse_round *r)
+ADAREG_EIGHT_LOOP void adareg_inverse_rounds_512(adareg_inverse_round *r)
 {
     if (r->n == 8)
         adareg_inverse_rounds_by_eights(r, 1);
-    else if (r->n == 16)
-        adareg_inverse_rounds_by_eights(r, 2);
     else
         adareg_inverse_rounds_by_eights(r, 4);
 }
 #endif
 
-ADAREG_CLONES static void adareg_inverse_rounds_by_fours(const adareg_inverse_round *r)
+ADAREG_CLONES static void adareg_inverse_rounds_by_fours(adareg_inverse_round *r)
 {
     if (r->n == 4)
         adareg_inverse_rounds_of(r, 4, 1);
@@ -201,15 +248,141 @@ ADAREG_CLONES static void adareg_inverse_rounds_by_fours(const adareg_inverse_ro
         adareg_inverse_rounds_of(r, r->n, 0);
 }
 
-ADAREG_UNUSED static void adareg_inverse_rounds(const adareg_inverse_round *r)
+ADAREG_UNUSED static void adareg_inverse_rounds(adareg_inverse_round *r)
 {
+    r->n_full = 0;
 #if ADAREG_EIGHTS
-    if (r->n <= 32 && r->n != 24 && adareg_by_eights(r->n)) {
+    if (r->cyclic) {
+        adareg_inverse_rounds_cyclic(r);
+        return;
+    }
+    if (r->n != 16 && r->n <= 32 && r->n != 24 && adareg_by_eights(r->n)) {
         adareg_inverse_rounds_512(r);
         return;
     }
 #endif
     adareg_inverse_rounds_by_fours(r);
+}
+
+/* One lane of a family of blocks with H = G_τ^(−1/2), and the round that they are in. */
+typedef struct {
+    const ptrdiff_t *touched; /* the numbers of the blocks touched, and how many */
+    ptrdiff_t count, first;
+    ptrdiff_t n, lanes, lane, room;
+    int cyclic;           /* how H is held */
+    const double *H;      /* of each block and lane: n × n, or cyclic diagonals */
+    double *pending;      /* gradients that G has not taken yet, room × n */
+    double *waiting;      /* how many there are */
+    double *s;            /* at least λ_max(G_τ^(−1/2) G_t G_τ^(−1/2)) − 1, which δ bounds */
+    const double *stale;  /* not zero: there is no such H */
+    double delta;
+    const double *z;      /* the row, and the family's coordinates in it */
+    double *x, *u;        /* of this lane; u may be null */
+    double slope, rate;
+    double C;
+    double *v;            /* where H g of the blocks left out goes, at the family's coordinates */
+    ptrdiff_t *late;      /* these blocks, whose H may not serve, and how many */
+    ptrdiff_t n_late;
+    ptrdiff_t *full;      /* the blocks for which no further gradient may wait, and how many */
+    ptrdiff_t n_full;
+} adareg_root_round;
+
+/* v = H g, s += vᵀv, x −= rate v for each block touched whose H certainly serves */
+ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n, const int vectors)
+{
+    double g[ADAREG_LARGEST_SMALL_BLOCK], v[ADAREG_LARGEST_SMALL_BLOCK];
+    r->n_late = r->n_full = 0;
+    for (ptrdiff_t k = 0; k < r->count; k++) {
+        const ptrdiff_t block = r->touched[k] - r->first, piece = block * r->lanes + r->lane;
+        const double *ADAREG_RESTRICT z = r->z + block * n;
+        double *ADAREG_RESTRICT wait = r->pending + (piece * r->room + (ptrdiff_t)r->waiting[piece]) * n;
+        double square = 0.0;
+        for (ptrdiff_t i = 0; i < n; i++)
+            g[i] = r->slope * z[i];
+        (void)ADAREG_TIMES(r->H + piece * n * n, g, v, n, vectors);
+        for (ptrdiff_t i = 0; i < n; i++)
+            square += v[i] * v[i];
+        if (r->stale[piece] != 0.0 || !(r->s[piece] + square <= r->delta)) {
+            for (ptrdiff_t i = 0; i < n; i++)
+                r->v[block * n + i] = v[i];
+            r->late[r->n_late++] = r->touched[k];
+            continue;
+        }
+        adareg_step(r->rate, v, r->x + block * n, n, vectors);
+        if (r->u)
+            adareg_step(r->C * r->rate, v, r->u + block * n, n, vectors);
+        for (ptrdiff_t i = 0; i < n; i++)
+            wait[i] = g[i];
+        r->s[piece] += square;
+        r->waiting[piece] += 1.0;
+        if (r->waiting[piece] == (double)r->room)
+            r->full[r->n_full++] = r->touched[k];
+    }
+}
+
+ADAREG_CLONES static void adareg_root_rounds_by_fours(adareg_root_round *r)
+{
+    if (r->n == 4)
+        adareg_root_rounds_of(r, 4, 1);
+    else if (r->n == 8)
+        adareg_root_rounds_of(r, 8, 2);
+    else if (r->n == 16)
+        adareg_root_rounds_of(r, 16, 4);
+    else if (r->n == 32)
+        adareg_root_rounds_of(r, 32, 8);
+    else
+        adareg_root_rounds_of(r, r->n, 0);
+}
+
+#if ADAREG_EIGHTS
+ADAREG_EIGHT_LOOP void adareg_root_rounds_cyclic(adareg_root_round *round)
+{
+    const adareg_root_round r = *round; /* the compiler need not fear that stores change it */
+    ptrdiff_t n_late = 0, n_full = 0;
+    for (ptrdiff_t k = 0; k < r.count; k++) {
+        const ptrdiff_t block = r.touched[k] - r.first, piece = block * r.lanes + r.lane;
+        const adareg_eight g[2] = {r.slope * ADAREG_EIGHT(r.z + 16 * block), r.slope * ADAREG_EIGHT(r.z + 16 * block + 8)};
+        double *wait = r.pending + (piece * r.room + (ptrdiff_t)r.waiting[piece]) * 16;
+        adareg_eight v[2];
+        adareg_cyclic_times(r.H + piece * ADAREG_CYCLIC_SIZE, g, v);
+        const double s = r.s[piece] + _mm512_reduce_add_pd((__m512d)(v[0] * v[0] + v[1] * v[1]));
+        if (r.stale[piece] != 0.0 || !(s <= r.delta)) {
+            ADAREG_EIGHT(r.v + 16 * block) = v[0];
+            ADAREG_EIGHT(r.v + 16 * block + 8) = v[1];
+            r.late[n_late++] = r.touched[k];
+            continue;
+        }
+        const adareg_eight step[2] = {r.rate * v[0], r.rate * v[1]};
+        double *x = r.x + 16 * block;
+        ADAREG_EIGHT(wait) = g[0];
+        ADAREG_EIGHT(wait + 8) = g[1];
+        ADAREG_EIGHT(x) -= step[0];
+        ADAREG_EIGHT(x + 8) -= step[1];
+        if (r.u) {
+            double *u = r.u + 16 * block;
+            ADAREG_EIGHT(u) -= r.C * step[0];
+            ADAREG_EIGHT(u + 8) -= r.C * step[1];
+        }
+        r.s[piece] = s;
+        const double waiting = r.waiting[piece] + 1.0;
+        r.waiting[piece] = waiting;
+        if (waiting == (double)r.room)
+            r.full[n_full++] = r.touched[k];
+    }
+    round->n_late = n_late;
+    round->n_full = n_full;
+}
+#endif
+
+ADAREG_UNUSED static void adareg_root_rounds(adareg_root_round *r)
+{
+#if ADAREG_EIGHTS
+    if (r->cyclic) {
+        adareg_root_rounds_cyclic(r);
+        return;
+    }
+#endif
+    adareg_root_rounds_by_fours(r);
 }
 
 #endif

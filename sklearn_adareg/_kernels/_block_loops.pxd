@@ -15,5 +15,32 @@ cdef extern from "_block_loops.h" nogil:
         double* u
         double slope, rate
         double C
+        int cyclic
+        Py_ssize_t* full
+        Py_ssize_t n_full
 
-    void inverse_rounds "adareg_inverse_rounds"(const InverseRound* round)
+    void inverse_rounds "adareg_inverse_rounds"(InverseRound* round)
+
+    ctypedef struct RootRound "adareg_root_round":
+        const Py_ssize_t* touched
+        Py_ssize_t count, first
+        Py_ssize_t n, lanes, lane, room
+        int cyclic
+        const double* H
+        double* pending
+        double* waiting
+        double* s
+        const double* stale
+        double delta
+        const double* z
+        double* x
+        double* u
+        double slope, rate
+        double C
+        double* v
+        Py_ssize_t* late
+        Py_ssize_t n_late
+        Py_ssize_t* full
+        Py_ssize_t n_full
+
+    void root_rounds "adareg_root_rounds"(RootRound* round)

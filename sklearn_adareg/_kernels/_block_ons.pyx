@@ -7,6 +7,7 @@ from ._block cimport Block
 from ._block_loops cimport InverseRound, inverse_rounds
 from ._block_loops cimport stay_narrow as c_stay_narrow
 from ._block_point cimport BlockPoint
+from ._cyclic_loops cimport CYCLIC_SIZE, cyclic, cyclic_product, from_cyclic, to_cyclic
 from ._fading cimport Fading
 from ._domains cimport Domain
 from ._families cimport Family
@@ -16,6 +17,7 @@ from ._potentials cimport Potential
 from ._setting cimport Setting
 
 from ._families import of_size
+from ._rows import where_vectors_begin
 
 import numpy as np
 
@@ -34,12 +36,19 @@ cdef class Inverses(Family):
     cdef Inverse inverse
     cdef Fading fading               # None: nothing is forgotten
     cdef double[::1] weights         # per block and lane: 1 / (1 + gᵀv)
+    cdef bint cyclic                 # rounds in one pass hold inverses by cyclic diagonals, from the first of them to ``put_back``
+    cdef double[:, ::1] held         # per block and lane
+    cdef unsigned char[::1] holds    # whether ``held`` has the inverse, and ``inverse.P`` what it was before
+    cdef Py_ssize_t[::1] full        # the blocks for which no further gradient may wait
 
     def __init__(self, BlockPoint own, Py_ssize_t number):
         Family.__init__(self, own, number)
         arrays = of_size(own.arrays, self.n)
         self.inverse, self.weights = Inverse(arrays, not own.unconstrained, whole_G=True), np.empty(len(arrays["count"]))
         self.fading = Fading(own.setting, self.inverse, arrays) if own.memory is not None else None
+        self.cyclic, self.holds = cyclic(self.n), np.zeros(len(arrays["count"]), dtype=np.uint8)
+        self.held = where_vectors_begin(np.zeros((len(arrays["count"]), CYCLIC_SIZE))) if self.cyclic else None
+        self.full = np.empty(own.blocks.counts[number], dtype=np.intp)
 
     def accumulated(self):
         G = self.inverse.accumulated()
@@ -62,6 +71,7 @@ cdef class Inverses(Family):
             p = own.blocks.start[b]
             for l in range(L):
                 e = (b - self.first) * L + l
+                self.release(e)
                 g, v, move = &own.g[l, p], self.inverse.next_v(e), &own.move[l, p]
                 fade = 1.0 if self.fading is None else self.fading.next_fade(e)
                 root = as_rows if fade == 1.0 else as_rows * sqrt(fade)
@@ -88,26 +98,52 @@ cdef class Inverses(Family):
         cdef Py_ssize_t D = own.setting.D
         cdef Py_ssize_t e, k, l
         cdef Py_ssize_t start = own.blocks.start[self.first]
-        cdef Py_ssize_t n_touched = own.blocks.n_touched[self.number]
         cdef double root = own.weight_root()
         if not self.inverse.whole_G:
             Family.learn(self, own)
             return
-        round.touched, round.count, round.first = &own.blocks.touched[self.first], n_touched, self.first
+        round.touched, round.count, round.first = &own.blocks.touched[self.first], own.blocks.n_touched[self.number], self.first
         round.n, round.lanes, round.room = self.n, own.setting.L, self.inverse.room
-        round.P, round.pending = &self.inverse.P[0, 0, 0], &self.inverse.pending_g[0, 0, 0]
-        round.waiting, round.z, round.C = &self.inverse.count[0], own.blocks.z + start, own.clock.C
+        round.cyclic, round.P, round.pending = self.cyclic, &self.inverse.P[0, 0, 0], &self.inverse.pending_g[0, 0, 0]
+        round.waiting, round.z, round.C, round.full = &self.inverse.count[0], own.blocks.z + start, own.clock.C, &self.full[0]
+        if self.cyclic:
+            round.P = &self.held[0, 0]
+            for k in range(round.count):
+                for e in range((round.touched[k] - self.first) * round.lanes, (round.touched[k] - self.first + 1) * round.lanes):
+                    if not self.holds[e]:
+                        to_cyclic(&self.inverse.P[e, 0, 0], &self.held[e, 0])
+                        self.holds[e] = True
         for l in range(own.setting.L):
             round.lane, round.x, round.u = l, own.x + l * D + start, NULL
             if own.u != NULL:
                 round.u = own.u + l * D + start
             round.slope, round.rate = own.slopes[l] / root, own.setting.eta[l] * own.rho[l] * own.share * root
             inverse_rounds(&round)
-        for k in range(n_touched):
-            for l in range(own.setting.L):
-                e = (own.blocks.touched[self.first + k] - self.first) * own.setting.L + l
-                if self.inverse.count[e] == self.inverse.room:
-                    self.inverse.fold(e)
+            for k in range(round.n_full):
+                self.fold((self.full[k] - self.first) * own.setting.L + l)
+
+    cdef void fold(self, Py_ssize_t e) noexcept nogil:
+        """Let G take what waits, and see whether the inverse still is that."""
+        cdef const double* g = &self.inverse.pending_g[e, self.inverse.room - 1, 0]
+        if not self.holds[e]:
+            self.inverse.fold(e)
+            return
+        self.inverse.fold_G(e)
+        cyclic_product(&self.held[e, 0], g, &self.inverse.scratch[0, 0])
+        if not self.inverse.drift_of(e, g) <= self.inverse.tolerance[e]:
+            self.release(e)
+            self.inverse.stay_inverse(e, g)
+
+    cdef void release(self, Py_ssize_t e) noexcept nogil:
+        """The inverse in ``inverse.P``."""
+        if self.holds[e]:
+            from_cyclic(&self.held[e, 0], &self.inverse.P[e, 0, 0])
+            self.holds[e] = False
+
+    cdef void put_back(self) noexcept nogil:
+        cdef Py_ssize_t e
+        for e in range(self.holds.shape[0]):
+            self.release(e)
 
     cdef void commit(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
@@ -125,6 +161,7 @@ cdef class Inverses(Family):
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
         cdef double weight = self.weights[e] if own.blocks.touches(block) and self.weights[e] != 1.0 else 0.0
+        self.release(e)
         self.inverse.explicit(e, weight, own.setting.eta[lane] / self.fade_of(own, e, block), &self.H[0, 0])
         return 0
 
@@ -142,6 +179,9 @@ cdef class Inverses(Family):
                                           own.setting.eta[lane] / self.fade_of(own, e, block), &self.H[0, 0])
 
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil:
+        cdef Py_ssize_t l
+        for l in range(own.setting.L):                       # what is saved is what ``carry`` and ``forget`` change
+            self.release((block - self.first) * own.setting.L + l)
         self.inverse.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)
         if self.fading is not None:
             self.fading.save(own.undo, (block - self.first) * own.setting.L, own.setting.L)

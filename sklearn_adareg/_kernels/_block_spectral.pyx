@@ -2,6 +2,7 @@
 """block, any ψ: by the eigenvalues and eigenvectors of each block, which serve for many rounds (see ``_basis``)."""
 from ._basis cimport Basis
 from ._block cimport Block
+from ._block_loops cimport RootRound, root_rounds
 from ._block_point cimport BlockPoint
 from ._families cimport Family
 from ._setting cimport Setting
@@ -9,18 +10,23 @@ from ._structures cimport POTENTIAL_RAISED
 
 from ._families import of_size
 
+import numpy as np
+
 cdef Py_ssize_t SMALL, ROOM
-SMALL, ROOM = 40, 16                 # gradients of blocks up to this size wait, so many of them
+SMALL, ROOM = 40, 32                 # gradients of blocks up to this size wait, so many of them
 
 
 cdef class Bases(Family):
     """Blocks by their eigenbases. Each is refreshed by itself, so G_τ ⪯ G_t ⪯ (1 + δ)G_τ holds block by block, and so for P_S G."""
 
     cdef Basis basis
+    cdef Py_ssize_t[::1] late        # the blocks of a round whose basis may not serve
+    cdef Py_ssize_t[::1] full        # and those for which no further gradient may wait
 
     def __init__(self, BlockPoint own, Py_ssize_t number):
         Family.__init__(self, own, number)
         self.basis = Basis(own.potential, own.setting.refresh, own.setting.epsilon, of_size(own.arrays, self.n))
+        self.late, self.full = np.empty((2, own.blocks.counts[number]), dtype=np.intp)
 
     def accumulated(self):
         return self.basis.accumulated()
@@ -44,6 +50,43 @@ cdef class Bases(Family):
                 if self.basis.times_H(e, g, sums, own.setting.eta[l], &own.move[l, p]) != 0:
                     return POTENTIAL_RAISED
         return 0
+
+    cdef void learn(self, BlockPoint own) noexcept nogil:
+        """A plain round of mirror descent with G^(−1/2) in one pass; blocks whose basis may not serve follow one by one."""
+        cdef RootRound round
+        cdef Py_ssize_t L = own.setting.L
+        cdef Py_ssize_t D = own.setting.D
+        cdef Py_ssize_t k, l
+        cdef Py_ssize_t start = own.blocks.start[self.first]
+        round.touched, round.count, round.first = &own.blocks.touched[self.first], own.blocks.n_touched[self.number], self.first
+        round.n, round.lanes, round.room, round.cyclic = self.n, L, self.basis.room, self.basis.cyclic
+        round.H, round.pending, round.waiting = &self.basis.roots_H[0, 0], &self.basis.pending_g[0, 0, 0], &self.basis.count[0]
+        round.s, round.stale, round.delta = &self.basis.s[0], &self.basis.stale[0], self.basis.delta
+        round.z, round.C, round.late, round.full = own.blocks.z + start, own.clock.C, &self.late[0], &self.full[0]
+        for l in range(L):
+            round.lane, round.x, round.u = l, own.x + l * D + start, NULL
+            if own.u != NULL:
+                round.u = own.u + l * D + start
+            round.v, round.slope, round.rate = &own.move[l, start], own.slopes[l], own.setting.eta[l] * own.rho[l] * own.share
+            root_rounds(&round)
+            for k in range(round.n_full):
+                self.basis.take_pending((self.full[k] - self.first) * L + l)
+            for k in range(round.n_late):
+                self.learn_late(own, l, self.late[k])
+
+    cdef void learn_late(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
+        """The same of one block and lane, with a test of its basis, or a new one."""
+        cdef Py_ssize_t e = (block - self.first) * own.setting.L + lane
+        cdef Py_ssize_t i
+        cdef Py_ssize_t p = own.blocks.start[block]
+        cdef double* g = &own.g[lane, p]
+        for i in range(self.n):
+            g[i] = own.slopes[lane] * own.blocks.z[p + i]
+        self.basis.take_pending(e)                           # or a test and a decomposition would both do it, for themselves
+        self.basis.times_H_late(e, g, own.setting.eta[lane], &own.move[lane, p])   # a symmetric matrix of numbers has eigenvalues
+        own.step_to_goal(lane, p, p + self.n)
+        own.write(lane, p, self.n)
+        self.basis.commit(e, g)
 
     cdef void commit(self, BlockPoint own) noexcept nogil:
         cdef Py_ssize_t L = own.setting.L
@@ -85,3 +128,9 @@ cdef class BlockSpectral(Block):
 
     def make_matrices(self, number):
         return Bases(self, number)
+
+    cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
+        Block.bind_loss(self, curvatures, steep)
+        self.fused = self.in_one_pass = (self.unconstrained and self.setting.refresh > 0.0 and self.potential.power == 0.5
+                                         and self.blocks.size[0] <= SMALL and self.memory is None
+                                         and not (self.setting.dual or self.penalised or self.always_steps))

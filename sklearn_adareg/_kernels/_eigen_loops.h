@@ -171,4 +171,30 @@ ADAREG_CLONES static int adareg_small_eigen(double *A, double *d, double *e, ptr
     return failed;
 }
 
+/* Whether A, symmetric with both triangles, is positive definite: by elimination, which destroys it. Whole rows, since their length is
+   known and a few numbers more cost nothing. */
+ADAREG_INLINE int adareg_is_definite_of(double *A, const ptrdiff_t n)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const double *ADAREG_RESTRICT row = A + j * n;
+        if (!(row[j] > 0.0))
+            return 0;
+        const double inverse = 1.0 / row[j];
+        for (ptrdiff_t i = j + 1; i < n; i++) {
+            double *ADAREG_RESTRICT next = A + i * n;
+            const double factor = inverse * row[i];
+            for (ptrdiff_t k = 0; k < n; k++)
+                next[k] -= factor * row[k];
+        }
+    }
+    return 1;
+}
+
+ADAREG_CLONES static int adareg_is_definite(double *A, ptrdiff_t n)
+{
+    if (n == 16)
+        return adareg_is_definite_of(A, 16);
+    return adareg_is_definite_of(A, n);
+}
+
 #endif

@@ -13,6 +13,7 @@ cdef class Family:
     cdef int precondition(self, BlockPoint own) noexcept nogil
     cdef void commit(self, BlockPoint own) noexcept nogil
     cdef void learn(self, BlockPoint own) noexcept nogil
+    cdef void put_back(self) noexcept nogil
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef bint explicit_anew(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef void save(self, BlockPoint own, Py_ssize_t block) noexcept nogil
@@ -23,6 +24,7 @@ cdef class Family:
     cdef int precondition_all(self, BlockPoint own) noexcept nogil
     cdef void learn_all(self, BlockPoint own) noexcept nogil
     cdef void commit_all(self, BlockPoint own) noexcept nogil
+    cdef void put_back_all(self) noexcept nogil
     cdef int project_all(self, BlockPoint own, Py_ssize_t lane) noexcept nogil
     cdef int project(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil
     cdef int assemble_all(self, BlockPoint own, Py_ssize_t lane, bint anew) noexcept nogil

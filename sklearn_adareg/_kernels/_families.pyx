@@ -69,6 +69,10 @@ cdef class Family:
                 own.write(l, start, end - start)
         self.commit(own)
 
+    cdef void put_back(self) noexcept nogil:
+        """No round follows for now: leave everything in the arrays."""
+        pass
+
     cdef int explicit(self, BlockPoint own, Py_ssize_t lane, Py_ssize_t block) noexcept nogil:
         """H_t of a block, touched or not, in ``H``."""
         return POTENTIAL_RAISED
@@ -110,6 +114,11 @@ cdef class Family:
         self.commit(own)
         if self.smaller is not None:
             self.smaller.commit_all(own)
+
+    cdef void put_back_all(self) noexcept nogil:
+        self.put_back()
+        if self.smaller is not None:
+            self.smaller.put_back_all()
 
     cdef int project_all(self, BlockPoint own, Py_ssize_t lane) noexcept nogil:
         """Each block touched onto a domain that is an interval in every coordinate."""

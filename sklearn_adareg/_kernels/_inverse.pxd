@@ -36,6 +36,8 @@ cdef class Inverse:
     cdef void raise_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double amount) noexcept nogil
     cdef void multiply(self, Py_ssize_t lane, double factor) noexcept nogil
     cdef void fold(self, Py_ssize_t lane) noexcept nogil
+    cdef void fold_G(self, Py_ssize_t lane) noexcept nogil
+    cdef void stay_inverse(self, Py_ssize_t lane, const double* g) noexcept nogil
     cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil
     cdef void scale_coordinate(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef void shift(self, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b, double by) noexcept nogil
@@ -44,3 +46,4 @@ cdef class Inverse:
     cdef void remove(self, Py_ssize_t lane, Py_ssize_t i) noexcept nogil
     cdef bint raise_anew(self, Py_ssize_t lane, Py_ssize_t i, double growth) noexcept nogil
     cdef double drift(self, Py_ssize_t lane, const double* g) noexcept nogil
+    cdef double drift_of(self, Py_ssize_t lane, const double* g) noexcept nogil

@@ -270,37 +270,56 @@ cdef class Inverse:
 
     cdef void fold(self, Py_ssize_t lane) noexcept nogil:
         """Take what waits into P and G, and see whether P still is G's inverse."""
-        cdef int D = <int> self.D
-        cdef int k = <int> self.count[lane]
-        cdef double one = 1.0
+        cdef Py_ssize_t k = <Py_ssize_t> self.count[lane]
         if k == 0:
             return
         if not self.at_once:
             self.subtract_pending(lane, k, &self.P[lane, 0, 0])
+        self.fold_G(lane)
+        self.stay_inverse(lane, &self.pending_g[lane, k - 1, 0])
+
+    cdef void fold_G(self, Py_ssize_t lane) noexcept nogil:
+        """Take what waits into G."""
+        cdef int D = <int> self.D
+        cdef int k = <int> self.count[lane]
+        cdef double one = 1.0
         if self.whole_G:
             add_outer(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], D)
         else:
             dsyrk("U", "N", &D, &k, &one, &self.pending_g[lane, 0, 0], &D, &one, &self.G[lane, 0, 0], &D)
         self.count[lane] = 0.0
+
+    cdef void stay_inverse(self, Py_ssize_t lane, const double* g) noexcept nogil:
+        """Make P anew if it is too far from being G's inverse, along g; nothing waits."""
         # what drift a new inverse leaves is what the conditioning of G allows, and no reason for another one
-        if not self.drift(lane, &self.pending_g[lane, k - 1, 0]) <= self.tolerance[lane] and self.rebuild(lane):
-            self.tolerance[lane] = fmax(DRIFT, 30.0 * self.drift(lane, &self.pending_g[lane, k - 1, 0]))
-        mirror(&self.P[lane, 0, 0], D)
+        if not self.drift(lane, g) <= self.tolerance[lane] and self.rebuild(lane):
+            self.tolerance[lane] = fmax(DRIFT, 30.0 * self.drift(lane, g))
+        mirror(&self.P[lane, 0, 0], self.D)
 
     cdef double drift(self, Py_ssize_t lane, const double* g) noexcept nogil:
         """‖G P g − g‖ / ‖g‖; nothing waits."""
         cdef int D = <int> self.D
         cdef int inc = 1
-        cdef double one = 1.0, zero = 0.0, off = 0.0
-        cdef Py_ssize_t i
+        cdef double one = 1.0, zero = 0.0
         if self.whole_G:
             dots(&self.P[lane, 0, 0], g, &self.scratch[0, 0], D)
-            dots(&self.G[lane, 0, 0], &self.scratch[0, 0], &self.scratch[1, 0], D)
         else:
             dsymv("U", &D, &one, &self.P[lane, 0, 0], &D, <double*> g, &inc, &zero, &self.scratch[0, 0], &inc)
+        return self.drift_of(lane, g)
+
+    cdef double drift_of(self, Py_ssize_t lane, const double* g) noexcept nogil:
+        """The same with P g in the first row of ``scratch``."""
+        cdef int D = <int> self.D
+        cdef int inc = 1
+        cdef double one = 1.0, zero = 0.0, off = 0.0
+        cdef Py_ssize_t i
+        cdef const double* back = &self.scratch[1, 0]
+        if self.whole_G:
+            dots(&self.G[lane, 0, 0], &self.scratch[0, 0], &self.scratch[1, 0], D)
+        else:
             dsymv("U", &D, &one, &self.G[lane, 0, 0], &D, &self.scratch[0, 0], &inc, &zero, &self.scratch[1, 0], &inc)
         for i in range(D):
-            off += (self.scratch[1, i] - g[i]) * (self.scratch[1, i] - g[i])
+            off += (back[i] - g[i]) * (back[i] - g[i])
         return sqrt(off / dot(g, g, D))
 
     cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil:

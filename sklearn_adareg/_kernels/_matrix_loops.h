@@ -35,6 +35,28 @@ ADAREG_EIGHT_INLINE adareg_eight adareg_eight_sums(const adareg_eight *row)
     return __builtin_shuffle(four[0], four[1], first) + __builtin_shuffle(four[0], four[1], last);
 }
 
+/* Eight rows of eight become columns. */
+ADAREG_EIGHT_INLINE void adareg_turn_over(adareg_eight *row)
+{
+    const adareg_order even = {0, 8, 2, 10, 4, 12, 6, 14}, odd = {1, 9, 3, 11, 5, 13, 7, 15};
+    const adareg_order low = {0, 1, 8, 9, 4, 5, 12, 13}, high = {2, 3, 10, 11, 6, 7, 14, 15};
+    const adareg_order first = {0, 1, 2, 3, 8, 9, 10, 11}, last = {4, 5, 6, 7, 12, 13, 14, 15};
+    adareg_eight pair[8], four[8];
+    for (int k = 0; k < 8; k += 2) {
+        pair[k] = __builtin_shuffle(row[k], row[k + 1], even);
+        pair[k + 1] = __builtin_shuffle(row[k], row[k + 1], odd);
+    }
+    for (int k = 0; k < 8; k += 4)
+        for (int i = 0; i < 2; i++) {
+            four[k + i] = __builtin_shuffle(pair[k + i], pair[k + 2 + i], low);
+            four[k + 2 + i] = __builtin_shuffle(pair[k + i], pair[k + 2 + i], high);
+        }
+    for (int i = 0; i < 4; i++) {
+        row[i] = __builtin_shuffle(four[i], four[4 + i], first);
+        row[4 + i] = __builtin_shuffle(four[i], four[4 + i], last);
+    }
+}
+
 /* A += Σ_k g_k g_kᵀ of m rows g, both triangles; eight rows of A, of at most 16 columns at a time, stay in registers */
 ADAREG_EIGHT_INLINE void adareg_add_squares_of(const double *g, ptrdiff_t m, double *A, const ptrdiff_t n, ptrdiff_t from, const int c)
 {
@@ -55,11 +77,39 @@ ADAREG_EIGHT_INLINE void adareg_add_squares_of(const double *g, ptrdiff_t m, dou
     }
 }
 
+/* The same for n = 16: three tiles of eight rows, of which one goes to both sides of the diagonal */
+ADAREG_EIGHT_INLINE void adareg_add_squares_of_16(const double *g, ptrdiff_t m, double *A)
+{
+    adareg_eight first[8], last[8], between[8];
+    for (int r = 0; r < 8; r++) {
+        first[r] = ADAREG_EIGHT(A + r * 16);
+        between[r] = ADAREG_EIGHT(A + (8 + r) * 16);
+        last[r] = ADAREG_EIGHT(A + (8 + r) * 16 + 8);
+    }
+    for (ptrdiff_t row = 0; row < m; row++) {
+        const double *of = g + row * 16;
+        const adareg_eight low = ADAREG_EIGHT(of), high = ADAREG_EIGHT(of + 8);
+        for (int r = 0; r < 8; r++) {
+            first[r] += of[r] * low;
+            between[r] += of[8 + r] * low;
+            last[r] += of[8 + r] * high;
+        }
+    }
+    for (int r = 0; r < 8; r++) {
+        ADAREG_EIGHT(A + r * 16) = first[r];
+        ADAREG_EIGHT(A + (8 + r) * 16) = between[r];
+        ADAREG_EIGHT(A + (8 + r) * 16 + 8) = last[r];
+    }
+    adareg_turn_over(between);
+    for (int r = 0; r < 8; r++)
+        ADAREG_EIGHT(A + r * 16 + 8) = between[r];
+}
+
 ADAREG_EIGHT_LOOP void adareg_add_squares_512(const double *g, ptrdiff_t m, double *A, ptrdiff_t n)
 {
     ptrdiff_t from = 0;
     if (n == 16) {
-        adareg_add_squares_of(g, m, A, 16, 0, 2);
+        adareg_add_squares_of_16(g, m, A);
         return;
     }
     for (; from + 16 <= n; from += 16)

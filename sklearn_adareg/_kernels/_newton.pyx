@@ -61,7 +61,7 @@ cdef class Newton(Measured):
         diagonals = [np.diag(diagonal)[None] for diagonal in self.arrays["diagonal"]]
         return np.concatenate([self.members.inverse.accumulated() / inflation, *diagonals])
 
-    def mixture(self, const double[:, ::1] of_averages, const double[:, ::1] of_iterates):
+    cdef object mixed(self, double[:, :, ::1] shares):
         """As in ``Structure``, in loops: a model of few features may be asked for after every row."""
         cdef Py_ssize_t k, r, lane
         cdef Py_ssize_t K = self.setting.K
@@ -72,9 +72,9 @@ cdef class Newton(Measured):
         for k in range(K):
             for r in range(self.setting.R):
                 lane = r * K + k
-                axpy(of_averages[k, r] + of_iterates[k, r], self.x + lane * D, &total[k, 0], D)
-                if self.u != NULL and C > 0.0 and of_averages[k, r] != 0.0:
-                    axpy(-of_averages[k, r] / C, self.u + lane * D, &total[k, 0], D)
+                axpy(shares[0, k, r] + shares[1, k, r], self.x + lane * D, &total[k, 0], D)
+                if self.u != NULL and C > 0.0 and shares[0, k, r] != 0.0:
+                    axpy(-shares[0, k, r] / C, self.u + lane * D, &total[k, 0], D)
         return result
 
     def restart(self, x, subgradient):

@@ -21,9 +21,12 @@ cdef class Partition:
     cdef double[::1] values
     cdef long long[::1] stamps
     cdef long long now
+    cdef long long whole                     # the last round that touched all blocks, none of which has this stamp
+    cdef bint listed                         # ``touched`` names all blocks
 
     cdef void take(self, Row* row, bint touch_all) noexcept nogil
     cdef bint touches(self, Py_ssize_t block) noexcept nogil
+    cdef bint takes_all(self) noexcept nogil
     cdef void note(self, Py_ssize_t block) noexcept nogil
     cdef void touch(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t stretch(self, Py_ssize_t family, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* end) noexcept nogil

@@ -4,7 +4,7 @@
 The coordinates of a block lie side by side, and the blocks of one size (a family) one behind the other, the largest first. The
 intercept is a block of its own and lies last. A row is brought into this order in O(nnz + size of the blocks that it touches).
 """
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from ._rows cimport Row
 
@@ -55,6 +55,8 @@ cdef class Partition:
         self.now += 1
         self.z = &self.values[0]
         memset(&self.n_touched[0], 0, self.n_families * sizeof(Py_ssize_t))
+        if touch_all or row.index != NULL:
+            self.listed = False
         if touch_all:
             for b in range(self.n_blocks):
                 self.touch(b)
@@ -72,13 +74,28 @@ cdef class Partition:
         else:
             for i in range(self.D):
                 self.z[self.position[i]] = row.z[i]
-        if touch_all:
+        if touch_all or self.takes_all():
             return
+        self.listed = False
         for b in range(self.n_blocks):
             for i in range(self.start[b], self.start[b] + self.size[b]):
                 if self.z[i] != 0.0:
                     self.note(b)
                     break
+
+    cdef bint takes_all(self) noexcept nogil:
+        """Note all blocks if the first value of each is not zero, as in most dense rows."""
+        cdef Py_ssize_t b
+        for b in range(self.n_blocks):
+            if self.z[self.start[b]] == 0.0:
+                return False
+        if not self.listed:
+            for b in range(self.n_blocks):
+                self.touched[b] = b
+            self.listed = True
+        memcpy(&self.n_touched[0], &self.counts_of[0], self.n_families * sizeof(Py_ssize_t))
+        self.whole = self.now
+        return True
 
     cdef void note(self, Py_ssize_t block) noexcept nogil:
         cdef Py_ssize_t f = self.family[block]
@@ -93,7 +110,7 @@ cdef class Partition:
 
     cdef bint touches(self, Py_ssize_t block) noexcept nogil:
         """Whether the row of the round under way touches a block."""
-        return self.stamps[block] == self.now
+        return self.stamps[block] == self.now or self.whole == self.now
 
     cdef Py_ssize_t stretch(self, Py_ssize_t family, Py_ssize_t k, Py_ssize_t* start, Py_ssize_t* end) noexcept nogil:
         """Where a family's k-th block touched and those that follow it side by side lie; the number after them."""

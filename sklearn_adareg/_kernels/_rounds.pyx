@@ -163,6 +163,7 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         total_weight += weight
     else:
         k = n
+    structure.put_back()
     if recorded:
         records.add_up()
     tally.loss, tally.weight, tally.rounds = total_loss, total_weight, k

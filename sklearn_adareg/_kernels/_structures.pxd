@@ -41,6 +41,7 @@ cdef class Structure:
     cdef bint familiar               # the row has been seen before: it tells nothing new about the features
     cdef unsigned char[::1] rests    # per lane: neither learns nor forgets in this round
 
+    cdef object mixed(self, double[:, :, ::1] shares)
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil
     cdef const double* entering(self, const double* slopes) noexcept nogil
@@ -53,3 +54,4 @@ cdef class Structure:
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil
     cdef int rest(self, Row* row) noexcept nogil
     cdef void abandon(self, Row* row) noexcept nogil
+    cdef void put_back(self) noexcept nogil

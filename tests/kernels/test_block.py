@@ -33,6 +33,13 @@ def arrays_of(model):
     return state.arrays
 
 
+def of_size(model, size):
+    """The arrays of the blocks of one size, by their own names."""
+    prefix = f"{size}:"
+    kept = arrays_of(model).items()
+    return {name[len(prefix) :]: value for name, value in kept if name.startswith(prefix)}
+
+
 def stream(n=120, d=6, seed=2):
     X, score = rows(seed, n=n, d=d)
     return X, target("log_loss", score)
@@ -113,30 +120,58 @@ def test_a_row_leaves_the_blocks_that_it_does_not_touch(potential, update):
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.5, 2.0])
-def test_every_block_is_within_its_refresh(delta):
+@pytest.mark.parametrize(("size", "potential"), [(4, "adagrad"), (16, "adagrad"), (16, "pnorm")])
+def test_every_block_is_within_its_refresh(size, potential, delta):
     """G_τ ⪯ G_t ⪯ (1 + δ)G_τ in each block, what waits included."""
-    X, y = stream(n=400, d=8)
-    model = learn(estimator("adagrad", "block", blocks=4, refresh=delta), X, y)
-    kept = {name[2:]: value for name, value in arrays_of(model).items() if name.startswith("4:")}
+    X, y = stream(n=400, d=2 * size)
+    model = learn(estimator(potential, "block", blocks=size, refresh=delta), X, y)
+    kept = of_size(model, size)
     assert 1 < kept["refreshes"].max() < 300
     for k in range(2):
         waiting = kept["pending_g"][k, : int(kept["count"][k])]
         G = np.tril(kept["G"][k]) + np.tril(kept["G"][k], -1).T + waiting.T @ waiting
         V, eigenvalues = kept["V"][k], kept["eigenvalues"][k]
-        np.testing.assert_allclose(V @ V.T, np.eye(4), atol=1e-13)
+        np.testing.assert_allclose(V @ V.T, np.eye(size), atol=2e-13)
+        np.testing.assert_allclose((V.T * eigenvalues) @ V, kept["past"][k], atol=1e-13 * G.max())
         ratios = np.linalg.eigvalsh(V @ G @ V.T / np.sqrt(np.outer(eigenvalues, eigenvalues)))
         assert ratios.min() >= 1 - 1e-10
         assert ratios.max() <= 1 + delta + 1e-10
 
 
 def test_the_inverse_stays_one_over_thousands_of_rounds():
-    X, y = stream(n=3000, d=12)
-    model = learn(estimator("ons", "block", blocks=6, epsilon=1e-3), X, y)
-    kept = {name[2:]: value for name, value in arrays_of(model).items() if name.startswith("6:")}
-    for k in range(2):
-        waiting = kept["pending_g"][k, : int(kept["count"][k])]
-        G = kept["G"][k] + waiting.T @ waiting
-        np.testing.assert_allclose(G @ kept["P"][k], np.eye(6), atol=1e-8)
+    for size in (6, 16):
+        X, y = stream(n=3000, d=2 * size)
+        model = learn(estimator("ons", "block", blocks=size, epsilon=1e-3), X, y)
+        kept = of_size(model, size)
+        for k in range(len(kept["P"])):
+            waiting = kept["pending_g"][k, : int(kept["count"][k])]
+            G = kept["G"][k] + waiting.T @ waiting
+            np.testing.assert_allclose(G @ kept["P"][k], np.eye(size), atol=1e-8)
+
+
+def test_lazy_blocks_of_16_stand_features_twice_and_in_other_units():
+    """The eigenvalues of G lie eight orders of magnitude apart; with so small a δ nearly every round decomposes."""
+    X, y = stream(n=300, d=32)
+    X[:, 5], X[:, 8] = X[:, 4], 0.0
+    X[:, 16:] *= np.logspace(-2, 2, 16)
+    exact, lazy = (
+        learn(estimator("adagrad", "block", blocks=16, refresh=delta, epsilon=1e-2), X, y)
+        for delta in (0.0, 1e-9)
+    )
+    assert np.linalg.cond(of_size(exact, 16)["G"][1]) > 1e7
+    np.testing.assert_allclose(lazy.coef_, exact.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_block_of_16_that_rows_touch_by_turns_is_the_same_in_pieces():
+    """Inverses are held otherwise while a call lasts, and go back where they came from."""
+    X, y = stream(n=120, d=48)
+    X[::2, :16], X[1::3, 16:32] = 0.0, 0.0
+    whole = learn(estimator("ons", "block", blocks=16), X, y)
+    parts = estimator("ons", "block", blocks=16)
+    for i in range(0, 120, 7):
+        learn(parts, X[i : i + 7], y[i : i + 7])
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    np.testing.assert_array_equal(arrays_of(parts)["16:P"], arrays_of(whole)["16:P"])
 
 
 def test_regret_in_blocks_is_below_theorem_1_and_the_closed_forms():
