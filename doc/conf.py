@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from numpydoc.docscrape_sphinx import SphinxDocString
 from sphinx.util.logging import getLogger
 from sphinx_gallery.sorting import ExplicitOrder, FileNameSortKey
 
@@ -57,6 +58,11 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
+# Attributes are described in the docstring of the class; where one is a property, numpydoc would take the property's first sentence.
+_process_param = SphinxDocString._process_param
+SphinxDocString._process_param = lambda self, name, text, summary: _process_param(
+    self, name, text, summary and not text
+)
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

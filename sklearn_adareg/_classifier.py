@@ -191,14 +191,14 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row. A row of weight 0 is skipped.
         X_val, y_val : array-like, default=None
-            Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
+            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
             like X with ``Pipeline(..., transform_input=["X_val"])``.
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of the rows of ``X_val``.
         coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
-            Weights to begin at, in raw units, those of a batch model for example; 0 without them. Only :math:`x_1` is moved: G begins
-            at :math:`G_0` all the same, so Newton steps take these weights as the mean of their prior, penalties still pull to 0,
-            and features get the units of all rows at once. A new model begins, whatever ``warm_start`` says.
+            Weights to begin at, in raw units, those of a batch model for example; 0 without them. Only :math:`x_1` changes: G starts
+            at :math:`G_0` as usual, so Newton steps take these weights as the mean of their prior, penalties still shrink to 0,
+            and features get the units of all rows at once. ``fit`` then starts a new model, whatever ``warm_start`` is.
 
         Returns
         -------
@@ -218,16 +218,16 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         y : array-like of shape (n_samples,)
             Class labels.
         classes : array-like of shape (n_classes,), default=None
-            All labels that may come; needed in the first call. Three or more can become more later: pass all known labels and new
-            ones. What the known classes have learnt stays as it is, and no prediction changes before a row of a new class is learnt
-            from.
+            All labels that may occur; required in the first call. To add classes later, if there are three or more, pass all known
+            labels and the new ones: the weights of the known classes stay, and no prediction changes before a row of a new class is
+            learnt from.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row.
 
         Returns
         -------
         self : object
-            The estimator, having learnt.
+            The fitted estimator.
         """
         return self._stream(X, y, classes, sample_weight)
 
@@ -249,7 +249,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row. A row of weight 0 is predicted, and not learnt from.
         method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
-            What to return of each row.
+            What to return for each row.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Margins; positive speaks for ``classes_[1]`` when there are two classes.
+            Margins. With two classes, a positive margin predicts ``classes_[1]``.
         """
         return _one_column_as_vector(self._margins(X))
 
@@ -370,15 +370,15 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """Confidence intervals of the probability of ``classes_[1]``, for two classes.
 
         With m the margin of a row and s its standard error, from the covariance that ``coef_std_`` is of, the ends are the
-        probabilities at :math:`m \\mp q s`, q the normal quantile. So an interval is about the error of the weights, and shrinks
-        to the probability as rows come. Costs :math:`O(d^2)` a row.
+        probabilities at :math:`m \\mp q s`, q the normal quantile. So an interval covers the error of the weights, and shrinks
+        to the probability as rows are learnt. Costs :math:`O(d^2)` a row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : float, default=0.95
-            How often an interval contains the probability that many rows would give, if the model is right.
+            How often an interval contains the probability that a fit to infinitely many rows would give, if the model is right.
 
         Returns
         -------

@@ -133,15 +133,15 @@ class FittedLinearModel:
         return self.validation_scores_
 
     def risk_certificate(self, delta=0.05):
-        """Upper bounds on the expected loss and error rate, from the losses of rows at first sight: no test rows are needed.
+        """Upper bounds on the expected loss and error rate, from the progressive losses: no test rows are needed.
 
         Each row is predicted before it is learnt from, so the losses of these predictions are those of new rows. A confidence
-        sequence turns them into bounds that hold with probability 1 - ``delta`` at every round at once: one may look after every
-        row and stop when one likes. For the error rate it is a sub-Bernoulli mixture, for the log-loss, with probabilities clipped to
-        [0.001, 0.999], empirical Bernstein. Other losses are unbounded and have no bound. Each of the two bounds may fail with
-        probability ``delta``. Later passes do not count.
+        sequence turns them into bounds that hold with probability 1 - ``delta`` at every round at once: you may read them after
+        every row, and stop at any of them. For the error rate it is a sub-Bernoulli mixture, for the log-loss, with probabilities
+        clipped to [0.001, 0.999], empirical Bernstein. Other losses are unbounded and have no bound. Each of the two bounds may
+        fail with probability ``delta``. Later passes do not count.
 
-        The bounds speak of the models of the rounds, one of which is drawn at random. They need independent and identically
+        The bounds are on the expected loss of a model drawn at random from those of the rounds. They need independent and identically
         distributed rows of weight 1. Costs O(1), whatever the number of rows.
 
         Parameters
@@ -199,7 +199,7 @@ class FittedLinearModel:
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix, which saves memory when most of it is zero.
 
-        Learning on, or ``densify``, makes it dense again. The matrix is a ``csr_array`` where scikit-learn's
+        More learning, or ``densify``, makes it dense again. The matrix is a ``csr_array`` where scikit-learn's
         ``sparse_interface`` setting asks for one.
 
         Returns
@@ -226,10 +226,10 @@ class FittedLinearModel:
         return self
 
     def to_sklearn(self):
-        """A plain scikit-learn model with the same predictions, to serve.
+        """A plain scikit-learn model with the same predictions, for deployment.
 
         It holds the weights and nothing of what learning needs, so its file is small, other programs load it without this
-        package, and converters such as skl2onnx know it. It does not change when this model learns on.
+        package, and converters such as skl2onnx know it. It is a copy, and does not change when this model learns from more rows.
 
         Returns
         -------

@@ -171,14 +171,14 @@ insensitivity : float, default=0.1
         sample_weight : array-like of shape (n_samples,), default=None
             Factors on the loss of each row. A row of weight 0 is skipped.
         X_val, y_val : array-like, default=None
-            Rows and targets to stop by, instead of a share of X; for ``early_stopping=True``. In a Pipeline, ``X_val`` is transformed
+            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
             like X with ``Pipeline(..., transform_input=["X_val"])``.
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of the rows of ``X_val``.
         coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
-            Weights to begin at, in raw units, those of a batch model for example; 0 without them. Only :math:`x_1` is moved: G begins
-            at :math:`G_0` all the same, so Newton steps take these weights as the mean of their prior, penalties still pull to 0,
-            and features get the units of all rows at once. A new model begins, whatever ``warm_start`` says.
+            Weights to begin at, in raw units, those of a batch model for example; 0 without them. Only :math:`x_1` changes: G starts
+            at :math:`G_0` as usual, so Newton steps take these weights as the mean of their prior, penalties still shrink to 0,
+            and features get the units of all rows at once. ``fit`` then starts a new model, whatever ``warm_start`` is.
 
         Returns
         -------
@@ -203,7 +203,7 @@ insensitivity : float, default=0.1
         Returns
         -------
         self : object
-            The estimator, having learnt.
+            The fitted estimator.
         """
         return self._stream(X, y, sample_weight)
 
@@ -266,21 +266,21 @@ insensitivity : float, default=0.1
         return predictions, std.reshape(predictions.shape)
 
     def predict_interval(self, X, coverage=0.9):
-        """Intervals that contain so large a share of the targets of a stream, in the long run and whatever its distribution.
+        """Prediction intervals whose long-run coverage in a stream holds for any distribution.
 
-        By adaptive conformal inference: while learning, quantiles of the residuals of progressive predictions are followed, the
+        By adaptive conformal inference: while learning, quantiles of the residuals of progressive predictions are tracked, the
         one of level p by :math:`q \\leftarrow q + \\gamma (1[r > m q] - (1 - p))` after each row with residual r, where m is a
         running mean of :math:`|r|`. An interval is the prediction and m times the quantiles of level
-        :math:`(1 \\mp \\mathrm{coverage}) / 2`. If each row is predicted, then learnt, the share of targets outside differs from
+        :math:`(1 \\mp \\mathrm{coverage}) / 2`. If each row is predicted, then learnt, the fraction of targets outside differs from
         1 - ``coverage`` by O(1/T) after T rows, for any sequence of rows, also under drift. Ends may be infinite, as they are before
-        the third row. Costs nothing beside ``predict``.
+        the third row. Costs the same as ``predict``.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
         coverage : {0.5, 0.8, 0.9, 0.95, 0.99}, default=0.9
-            The share of targets inside. These levels are followed while learning.
+            The fraction of targets inside. These levels are tracked while learning.
 
         Returns
         -------

@@ -53,7 +53,7 @@ cdef class Committee(Candidates):
         self.told = self.predicting = &self.M[0]
         self.predictor, self.combines = self.combined, True
         self.in_units = True                     # losses have to be committed too
-        self.iterate_margins = np.zeros(self.setting.L)
+        self.iterate_margins, self.published_shares = np.zeros(self.setting.L), np.zeros((2, self.setting.K, self.R))
         structure.average_margins, structure.iterate_margins = &self.average_margins[0], &self.iterate_margins[0]
 
     def bind_loss(self, Loss loss):
@@ -63,17 +63,15 @@ cdef class Committee(Candidates):
     def published(self):
         """The same combination of the members' weights, (K, D)."""
         cdef Py_ssize_t a, k, r
-        shares = np.zeros((2, self.setting.K, self.R))
-        cdef double[:, :, ::1] share = shares
         self.begin_new_row()
         for k in range(self.setting.K):
             for a in range(self.S):
-                share[0, k, self.steady_members[a]] = self.coefficients[k, a]
+                self.published_shares[0, k, self.steady_members[a]] = self.coefficients[k, a]
             for r in range(self.R):
-                share[1, k, r] = self.coefficients[k, self.S + r]
-        combined = self.structure.mixture(shares[0], shares[1])
+                self.published_shares[1, k, r] = self.coefficients[k, self.S + r]
+        combined = self.structure.mixed(self.published_shares)
         if self.setting.zeros:                   # of the members' quadratics, each with what it counts
-            parts = np.abs(shares).sum(axis=0)
+            parts = np.abs(self.published_shares).sum(axis=0)
             combined = self.with_zeros(combined, parts / parts.sum(axis=1, keepdims=True))
         return self.with_offsets(combined)
 

@@ -6,7 +6,7 @@ from ._setting cimport Clock, Setting
 from ._units cimport FeatureScale
 
 cdef enum:
-    POTENTIAL_RAISED = -1, NOT_PROJECTED = -2, NOT_FINITE = -3     # why a verb gives up; 0: all is well
+    POTENTIAL_RAISED = -1, NOT_PROJECTED = -2, NOT_FINITE = -3, TOO_HEAVY = -4     # why a verb gives up; 0: all is well
 
 
 cdef class Structure:
@@ -41,6 +41,7 @@ cdef class Structure:
     cdef bint familiar               # the row has been seen before: it tells nothing new about the features
     cdef unsigned char[::1] rests    # per lane: neither learns nor forgets in this round
 
+    cdef object mixed(self, double[:, :, ::1] shares)
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil
     cdef const double* entering(self, const double* slopes) noexcept nogil

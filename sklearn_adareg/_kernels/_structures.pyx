@@ -70,6 +70,10 @@ cdef class Structure:
             total += of_iterates[:, r, None] * iterates[r]
         return total
 
+    cdef object mixed(self, double[:, :, ::1] shares):
+        """The same of what averages and iterates count, (2, K, R)."""
+        return self.mixture(np.asarray(shares[0]), np.asarray(shares[1]))
+
     def from_raw_units(self, weights):
         """The inverse of ``in_raw_units``."""
         return FeatureScale.from_raw_units(self.arrays, weights) if self.setting.scaled else weights
