@@ -128,6 +128,8 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
             reach *= largest(&structure.rho[0], lanes)  # steps are in the unit of the residuals
         if not ((1.0 if reach < 1.0 else reach) * (1.0 + squared) < LARGEST and isfinite(value)):      # at most then
             tally.status = overflow(value, squared, reach)
+            if in_residuals and not isfinite(total_of(&structure.rho[0], lanes)):      # the square of a residual is in it
+                tally.status = LOSS_OVERFLOW
             if tally.status != FINISHED:
                 structure.abandon(row)
                 break
@@ -199,6 +201,14 @@ cdef inline double largest(const double* numbers, Py_ssize_t n) noexcept nogil:
     for i in range(1, n):
         most = fmax(most, numbers[i])
     return most
+
+
+cdef inline double total_of(const double* numbers, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double total = 0.0
+    for i in range(n):
+        total += numbers[i]
+    return total
 
 
 cdef int reason(int status) noexcept nogil:

@@ -322,3 +322,12 @@ def test_a_sketch_with_a_tiny_epsilon_refuses_a_step_that_it_could_not_publish()
         model.partial_fit([[0.0, 0.0], [0.0, 1e-16], [0.0, -2e-16]], [-1e100, 2e100, -8e99])
     with np.errstate(all="raise", under="ignore"):
         assert_finite(model)
+
+
+def test_a_residual_whose_square_is_no_number_stops_its_round():
+    """It made the unit of the residuals infinite, and the intercept NaN: a simplex predicts before it has learnt."""
+    rng = np.random.default_rng(0)
+    model = AdaRegRegressor(domain="simplex", radius=1.0)
+    with pytest.raises(ValueError, match="Stopped at row 0: the loss is not finite"):
+        model.partial_fit(1e299 * rng.normal(size=(3, 101)), rng.normal(size=3))
+    assert_finite(model)
