@@ -124,7 +124,9 @@ class Attack:
             return  # and likewise which features are in a block
         if error is not None and hasattr(error, "args") and "row" in str(error):
             assert f"Stopped at row {end}:" in str(error)
-        self.learn_in_parts(before, rows, (X[:end], y[:end], weight, rng), cuts)
+        # A call that is stopped at its first round changes nothing; rows of weight zero alone may bring classes.
+        if error is None or learnt or not hasattr(before, "t_"):
+            self.learn_in_parts(before, rows, (X[:end], y[:end], weight, rng), cuts)
         if hasattr(before, "t_"):
             check_same(self.model, before)
         if error is not None:

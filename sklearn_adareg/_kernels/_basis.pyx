@@ -158,13 +158,14 @@ cdef class Basis:
     cdef int times_H_late(self, Py_ssize_t lane, const double* g, double eta, double* out) noexcept nogil:
         """The same where s would pass δ; unless the lane is stale, ``out`` has H_τ g."""
         cdef Py_ssize_t i
-        self.renewed[lane] = self.stale[lane] != 0.0 or not self.near_past(lane, g, 1)
+        cdef double most = SET_BACK * self.delta
+        self.renewed[lane] = self.stale[lane] != 0.0 or dot(out, out, self.D) >= most or not self.near_past(lane, g, 1)
         if self.renewed[lane]:
             if self.decompose(lane, g, 1) != 0:
                 return -1
             self.times(lane, g, False, eta, out)
             return 0
-        self.new_s[lane] = SET_BACK * self.delta
+        self.new_s[lane] = most
         for i in range(self.D):
             out[i] *= eta
         return 0
@@ -260,7 +261,7 @@ cdef class Basis:
         """Whether G_t ⪯ (1 + δ) G_τ is certain; the module's docstring says why. Leaves Vᵀg of the last g in ``along``."""
         cdef int D = <int> self.D
         cdef int inc = 1, info = 0
-        cdef double minus = -1.0
+        cdef double largest = 0.0, minus = -1.0, square
         cdef double* b
         cdef Py_ssize_t i, j, k
         if not self.may_serve(lane):
@@ -271,9 +272,13 @@ cdef class Basis:
             self.into_basis(&self.V[lane, 0, 0], g + k * D)
             for i in range(D):
                 b[i] = self.along[i] * self.roots[lane, i]
-            self.new_s[lane] += dot(b, b, D)
+            square = dot(b, b, D)
+            self.new_s[lane] += square
+            largest = fmax(largest, square)
         if self.new_s[lane] <= self.delta:
             return True
+        if largest >= SET_BACK * self.delta:             # λ_max(W) is at least that
+            return False
         self.new_s[lane] = SET_BACK * self.delta
         if self.room > 0:
             return self.near_past(lane, g, n)

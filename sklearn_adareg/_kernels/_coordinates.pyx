@@ -17,6 +17,8 @@ from ._cells import as_cells, in_vectors, side_by_side
 
 import numpy as np
 
+cdef double SMALLEST_NORMAL = 2.2250738585072014e-308
+
 
 cdef class Coordinates(Structure):
     """The state of a diagonal preconditioner, and what happens to it beside the steps."""
@@ -99,7 +101,7 @@ cdef class Coordinates(Structure):
         with np.errstate(over="ignore"):
             u = (-h * (self.kept() * self.field("theta"))[:, :d] if self.setting.dual else x[:, :d]) / unit
             u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            h = h / (np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit)
+            h = h / np.maximum(np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit, SMALLEST_NORMAL)
             charge = np.minimum(h, LARGEST_STEP) * rounds
         soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.l1, 0.0)
         charged = np.clip(soft / (1.0 + charge * self.setting.l2), self.domain.lower, self.domain.upper)

@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 # The sets the coefficients may be confined to. d counts coefficients: the intercept is always free.
 from sklearn_adareg._kernels._bound_constrained cimport ActiveSet
+from sklearn_adareg._kernels._free_set cimport FreeSet
 from sklearn_adareg._kernels._metric cimport Metric
 
 
@@ -12,6 +13,7 @@ cdef class Domain:
     cdef readonly double lower, upper      # ... this interval
     cdef readonly Metric metric            # None until prepare_full()
     cdef readonly ActiveSet solver         # of the polyhedra; None until prepare_full()
+    cdef readonly FreeSet free_set         # of the polyhedra; None until prepare_free()
     cdef double[::1] _point                # the point to project, and the best c and w so far
     cdef double[::1] _vectors              # scratch of every call
     cdef Py_ssize_t[::1] _order
@@ -24,6 +26,8 @@ cdef class Domain:
     cdef int project_full(self, double* c, double* w, const double* H, Py_ssize_t ldh, const double* units,
                           const double* start) noexcept nogil
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil
+    cdef bint few_are_free(self) noexcept nogil
+    cdef int project_free(self) noexcept nogil
 
 
 cdef class NoDomain(Domain):

@@ -18,6 +18,7 @@ from libc.math cimport INFINITY, fabs, fmin, isfinite
 from libc.string cimport memcpy, memset
 
 from ._bound_constrained cimport ActiveSet
+from ._free_set cimport FreeSet
 from ._metric cimport NOT_DEFINITE, NOT_FINITE, NOT_PREPARED, STALLED, Metric
 
 import numpy as np
@@ -40,6 +41,9 @@ cdef class Domain:
         if self.metric is None:
             self.metric = Metric(self.d)
             self._point = np.empty(3 * self.d)
+
+    def prepare_free(self, Py_ssize_t n):
+        """Allocate what project_free needs, for n coordinates: the coefficients, and an intercept or none."""
 
     def project(self, u, h):
         """The projection of u in the norm Σ c_i²/h_i."""
@@ -77,6 +81,32 @@ cdef class Domain:
         if status != 0:
             raise ArithmeticError(f"projection failed with status {status}")
         return c, w
+
+    def project_by(self, K, a, f, start=None):
+        """x = (c, and an intercept if K has a row more) that minimises ½(x − a)ᵀK(x − a) − f·(x − a), and w = f − K(x − a).
+
+        None where ``project_free`` gives up. ``start`` is a point thought to be near; without it, a.
+        """
+        cdef const double[:, ::1] K_view = np.ascontiguousarray(K, dtype=np.float64)
+        cdef Py_ssize_t i, n = K_view.shape[0]
+        cdef const double[::1] a_view = np.ascontiguousarray(a, dtype=np.float64).reshape(n)
+        cdef const double[::1] f_view = np.ascontiguousarray(f, dtype=np.float64).reshape(n)
+        cdef const double[::1] x_view = np.ascontiguousarray(a if start is None else start, dtype=np.float64).reshape(n)
+        cdef int status
+        if K_view.shape[1] != n or not self.d <= n <= self.d + 1:
+            raise ValueError(f"K must be a square matrix of {self.d} or {self.d + 1} rows")
+        self.prepare_free(n)
+        if self.free_set is None:
+            return None
+        for i in range(n):
+            self.free_set.a[i], self.free_set.f[i], self.free_set.x[i] = a_view[i], f_view[i], x_view[i]
+        with nogil:
+            self.free_set.begin(&K_view[0, 0], NULL, 1.0, NULL)
+            self.free_set.load()
+            status = self.project_free()
+        if status != 0:
+            return None
+        return (np.array([self.free_set.x[i] for i in range(n)]), np.array([self.free_set.w[i] for i in range(n)]))
 
     def holds(self, c):
         """Whether contains(c)."""
@@ -177,6 +207,14 @@ cdef class Domain:
         """The same with the loaded matrix; positive statuses are LAPACK's. c is outside and finite."""
         return STALLED
 
+    cdef bint few_are_free(self) noexcept nogil:
+        """Whether ``project_free`` is likely to be the shorter way, from where ``free_set`` begins: its x."""
+        return False
+
+    cdef int project_free(self) noexcept nogil:
+        """The same for the quadratic that ``free_set`` holds: its x and w at the solution, or a status."""
+        return NOT_PREPARED
+
 
 cdef class NoDomain(Domain):
     pass
@@ -187,6 +225,9 @@ cdef class Interval(Domain):
         Domain.prepare_full(self)
         if self.solver is None:
             self.solver = ActiveSet(self.metric)
+
+    def prepare_free(self, Py_ssize_t n):
+        self.free_set = FreeSet(self.d, n)
 
     def bring_inside(self, c):
         np.clip(c, self.lower, self.upper, out=c)
@@ -207,6 +248,12 @@ cdef class Interval(Domain):
 
     cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
         return self.solver.within_bounds(c, w, self.lower, self.upper, start)
+
+    cdef bint few_are_free(self) noexcept nogil:
+        return self.free_set.few_between(self.lower, self.upper)
+
+    cdef int project_free(self) noexcept nogil:
+        return self.free_set.within_bounds(self.lower, self.upper)
 
 
 cdef class Box(Interval):

@@ -27,6 +27,7 @@ cdef class Full(Structure):
     cdef double unit(self, Py_ssize_t i) noexcept nogil
     cdef double begun(self, Py_ssize_t i) noexcept nogil
     cdef int project(self, Py_ssize_t lane) noexcept nogil
+    cdef int project_by_G(self, Py_ssize_t lane) noexcept nogil
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil
     cdef bint explicit_H_anew(self, Py_ssize_t lane) noexcept nogil
     cdef void commit(self) noexcept nogil

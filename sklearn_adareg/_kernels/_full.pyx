@@ -10,7 +10,7 @@ from libc.string cimport memset
 
 from ._domains cimport Domain
 from ._loops cimport dot, sparse_dot
-from ._metric cimport NOT_DEFINITE
+from ._metric cimport NOT_DEFINITE, NOT_PREPARED
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -222,7 +222,7 @@ cdef class Full(Structure):
         for i in range(d):
             self.units[i] = self.unit(i)
             self.goal[lane, i] /= self.units[i]
-        if not self.domain.contains(goal):
+        if not self.domain.contains(goal) and self.project_by_G(lane) != 0:
             self.explicit_H(lane)
             if self.setting.dual:                        # x_{t+1} is near x_t, whatever the gradients add up to
                 start = &self.last_point[0]
@@ -240,6 +240,10 @@ cdef class Full(Structure):
         for i in range(d):
             self.goal[lane, i] *= self.units[i]
         return status
+
+    cdef int project_by_G(self, Py_ssize_t lane) noexcept nogil:
+        """The same by H⁻¹, for structures that have it; 0, or a status, and the goal as it was."""
+        return NOT_PREPARED
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         """H_t of a lane as a matrix, both triangles; a common factor does not matter to a projection, but to the intercept."""

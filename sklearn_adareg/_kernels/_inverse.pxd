@@ -18,6 +18,7 @@ cdef class Inverse:
     cdef double[:, ::1] scratch
     cdef double[:, ::1] anew
     cdef bint whole_G               # both triangles of G are kept, and G is small
+    cdef bint G_at_once             # so is G, both its triangles: nothing waits
     cdef bint at_once               # P is up to date: corrections wait for G only
 
     cdef void times(self, Py_ssize_t lane, const double* b, double* out) noexcept nogil

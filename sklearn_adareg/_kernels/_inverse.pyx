@@ -40,7 +40,7 @@ def stay_narrow(bint wish):
 
 cdef class Inverse:
     """G⁻¹ of each of L lanes. ``whole``: ``explicit`` is asked for in most rounds; ``whole_G``: ``shift`` is never, so that a small G
-    has both its triangles."""
+    has both its triangles; with both, G is asked for in most rounds too, and takes gradients at once."""
 
     @staticmethod
     def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, Py_ssize_t room=FOLD):
@@ -61,12 +61,19 @@ cdef class Inverse:
         self.along = np.empty(self.room + 1)
         self.scratch, self.anew = np.empty((self.room + 1, self.D)), np.empty((self.D, self.D))
         self.at_once = self.D <= (SMALL_WHOLE if whole else SMALL)
+        self.G_at_once = whole and whole_G and self.at_once
         self.whole_G = whole_G and self.D <= SMALL
         if self.at_once:                 # a state from elsewhere may have corrections waiting
             for lane in range(self.L):
                 for k in range(<Py_ssize_t> self.count[lane]):
                     rank_one(-self.pending_w[lane, k], &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.D)
                     self.pending_w[lane, k] = 0.0
+        if self.G_at_once:
+            for lane in range(self.L):
+                mirror(&self.G[lane, 0, 0], self.D)
+                for k in range(<Py_ssize_t> self.count[lane]):
+                    rank_one(1.0, &self.pending_g[lane, k, 0], &self.G[lane, 0, 0], self.D)
+            self.pending_g[:] = 0.0
 
     def accumulated(self):
         """G of each lane, those that wait among it."""
@@ -186,9 +193,13 @@ cdef class Inverse:
         if self.at_once:
             rank_one(-weight, &self.pending_v[lane, k, 0], &self.P[lane, 0, 0], self.D)
             self.pending_w[lane, k] = 0.0
+        if self.G_at_once:
+            rank_one(1.0, &self.pending_g[lane, k, 0], &self.G[lane, 0, 0], self.D)
         self.count[lane] += 1.0
         if self.count[lane] == self.room:
             self.fold(lane)
+        if self.G_at_once:
+            memset(&self.pending_g[lane, k, 0], 0, self.D * sizeof(double))
 
     cdef void subtract_pending(self, Py_ssize_t lane, Py_ssize_t count, double* matrix) noexcept nogil:
         """matrix −= Σ w v vᵀ, one triangle."""
@@ -283,6 +294,9 @@ cdef class Inverse:
         cdef int D = <int> self.D
         cdef int k = <int> self.count[lane]
         cdef double one = 1.0
+        if self.G_at_once:
+            self.count[lane] = 0.0
+            return
         if self.whole_G:
             add_outer(&self.pending_g[lane, 0, 0], k, &self.G[lane, 0, 0], D)
         else:
@@ -320,7 +334,7 @@ cdef class Inverse:
             dsymv("U", &D, &one, &self.G[lane, 0, 0], &D, &self.scratch[0, 0], &inc, &zero, &self.scratch[1, 0], &inc)
         for i in range(D):
             off += (back[i] - g[i]) * (back[i] - g[i])
-        return sqrt(off / dot(g, g, D))
+        return sqrt(off / dot(g, g, D)) if off > 0.0 else off      # g may be 0, where G has taken it already
 
     cdef bint rebuild(self, Py_ssize_t lane) noexcept nogil:
         """P = G⁻¹ anew, one triangle; whether it could be had."""

@@ -14,11 +14,17 @@ In the norm of H⁻¹ it is (I + μH)c = u, solved in the unit ball after divisi
   step of iterative refinement: no further factor is needed.
 
 A bracket safeguards μ. Two factors are typical, one if the start is good, none if the constraint hardly binds.
+
+A structure that has K = H⁻¹ can do without any where the ball is small. There (K + μI)c = h, with h = f + Ka for the quadratic of
+``_free_set`` and the intercept eliminated, and Lanczos steps with K from h find μ and c together: the larger μ is beside K, the
+fewer of them. If they would be too many, the μ of the first ones is where the other way starts.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, log, sqrt
 from libc.string cimport memcpy, memset
 
 from ._domains cimport Domain, shrink_into
+from ._factor_loops cimport symmetric_times
+from ._free_set cimport FreeSet
 from ._loops cimport axpy, dot
 from ._metric cimport NOT_FINITE, STALLED
 
@@ -30,11 +36,15 @@ cdef enum:
     FIRST_STEPS = 10          # Lanczos steps before there is a factor
     TRIAL_STEPS = 2           # and with a factor, before it is known to be near enough ...
     LAST_STEPS = 12           # ... and if it is
+    FREE_TRIAL = 8            # with K, before it is known how many there will be,
+    FREE_STEPS = 48           # and at the most
 
 # How far below its limit a gauge kept by additions may have drifted.
 cdef double GAUGE_MARGIN = 1 - 1e-9
 cdef double ROUNDING = 2.220446049250313e-16
 cdef double NEAR = 0.03               # |δ| ≤ NEAR μ: more Lanczos steps are cheaper than another factor
+cdef double SMALL = 250               # tr K r / ‖f‖ up to which Lanczos steps with K are expected to be few
+cdef double SOLVED = 4e-15            # the residual of Lanczos steps with K, relative to h
 cdef double LARGEST_RATIO = 1e100     # of the point to the radius; beyond it the projection is the limit to rounding
 
 
@@ -46,6 +56,9 @@ cdef class L2Ball(Domain):
         Domain.prepare_full(self)
         if self._vectors.shape[0] == self.d:
             self._vectors = np.empty((LAST_STEPS + 4) * self.d)
+
+    def prepare_free(self, Py_ssize_t n):
+        self.free_set, self._lanczos = FreeSet(self.d, n), np.zeros((FREE_STEPS + 2) * n)
 
     def bring_inside(self, c):
         c /= max(np.linalg.norm(c / self.radius), 1.0)
@@ -101,9 +114,10 @@ cdef class L2Ball(Domain):
         cdef double[2 * LAST_STEPS + 2] T
         cdef double[LAST_STEPS + 1] y
         cdef double[LAST_STEPS + 1] z
-        cdef double mu = 0, low = 0, high = INFINITY, delta, size = 0, norm, after, rest, contraction
+        cdef double mu = self.first_mu, low = 0, high = INFINITY, delta, size = 0, norm, after, rest, contraction
         cdef int info, k = 0, steps, _attempt
         cdef bint done
+        self.first_mu = 0
         for i in range(d):
             size = fmax(size, fabs(c[i]))
         for i in range(d):
@@ -173,6 +187,85 @@ cdef class L2Ball(Domain):
             w[i] = mu * c[i]
         return 0
 
+    cdef bint few_are_free(self) noexcept nogil:
+        """Whether few Lanczos steps with K will do: c is nearly along f."""
+        cdef Py_ssize_t i
+        cdef double trace = 0, squares = 0
+        for i in range(self.d):
+            trace += self.free_set.root[i] * self.free_set.root[i]
+            squares += self.free_set.f[i] * self.free_set.f[i]
+        self.first_mu = 0
+        return trace * self.radius <= SMALL * sqrt(squares)
+
+    cdef int project_free(self) noexcept nogil:
+        cdef Py_ssize_t i, d = self.d, n = self.free_set.n
+        cdef const double* K = self.free_set.K
+        cdef const double* last = K + (n - 1) * n
+        cdef double* x = self.free_set.x
+        cdef double* w = self.free_set.w
+        cdef double* basis = &self._lanczos[0]       # vectors of length n, what is in the place of the intercept is scratch
+        cdef double* q
+        cdef double* following
+        cdef double[FREE_STEPS] diagonal
+        cdef double[FREE_STEPS + 1] beside
+        cdef double[FREE_STEPS] y
+        cdef double norm, size, mu = 0, of_intercept = 1 / last[n - 1] if n > d else 0
+        cdef int k, check = FREE_TRIAL
+        self.first_mu = 0
+        symmetric_times(K, self.free_set.a, basis, n)
+        for i in range(n):
+            basis[i] += self.free_set.f[i]
+        if n > d:
+            axpy(-basis[d] * of_intercept, last, basis, d)
+        norm = sqrt(dot(basis, basis, d))
+        if not isfinite(norm) or not norm > 0:
+            return STALLED
+        for i in range(d):
+            basis[i] /= norm
+        beside[0] = 0
+        for k in range(FREE_STEPS):
+            q, following = basis + k * n, basis + (k + 1) * n
+            if n > d:
+                q[d] = -of_intercept * dot(last, q, d)
+            symmetric_times(K, q, following, n)
+            diagonal[k] = dot(q, following, d)
+            axpy(-diagonal[k], q, following, d)
+            if k > 0:
+                axpy(-beside[k], q - n, following, d)
+            beside[k + 1] = sqrt(dot(following, following, d))
+            if not isfinite(beside[k + 1]):
+                return STALLED
+            if k + 1 == check or not beside[k + 1] > ROUNDING * diagonal[0]:
+                mu = level_of(diagonal, beside, y, k + 1, norm / self.radius, mu)
+                if not mu > 0:
+                    return STALLED
+                size = beside[k + 1] * fabs(y[k]) * self.radius / norm
+                if size <= SOLVED:
+                    break
+                # the residual falls faster and faster: look again a little before the rate so far would have it
+                check = k + 1 + <int> fmax(1, 0.7 * (k + 1) * (log(SOLVED) / log(fmin(size, 0.9)) - 1))
+                check = check if check < FREE_STEPS else FREE_STEPS
+            for i in range(d):
+                following[i] /= beside[k + 1]
+        else:
+            self.first_mu = mu
+            return STALLED
+        memset(x, 0, d * sizeof(double))
+        for i in range(k + 1):
+            axpy(y[i] * self.radius, basis + i * n, x, d)
+        size = self.radius / sqrt(dot(x, x, d))
+        for i in range(d):
+            x[i] *= size
+        shrink_into(self, x, self.radius * self.radius)
+        for i in range(d):
+            w[i] = mu * x[i]
+        if n > d:
+            size = self.free_set.f[d]
+            for i in range(d):
+                size -= last[i] * (x[i] - self.free_set.a[i])
+            x[d], w[d] = self.free_set.a[d] + size * of_intercept, 0
+        return 0
+
     cdef void refine(self, double* c, const double* u, double* residual, bint factored, double mu) noexcept nogil:
         """One step of iterative refinement for (I + μH)c = u, with the factor of a near μ, or that of the identity."""
         cdef Py_ssize_t i
@@ -216,6 +309,44 @@ cdef class L2Ball(Domain):
         self.metric.times(c, turned)
         along = (dot(c, u, d) - size) / dot(c, turned, d)
         return along if isfinite(along) else 0
+
+
+cdef double level_of(const double* diagonal, const double* beside, double* y, int k, double norm, double mu) noexcept nogil:
+    """The μ with ‖y‖ = 1 for y = norm (T + μI)⁻¹e_1, and that y, from a μ below it; not positive if there is none.
+
+    T is tridiagonal, with ``beside`` from its second entry on beside the diagonal. Newton's method on 1/‖y‖ increases monotonically.
+    """
+    cdef double[FREE_STEPS] inverse
+    cdef double[FREE_STEPS] below
+    cdef double squares, bend, length, step, value
+    cdef int i, _attempt
+    for _attempt in range(60):
+        # T + μI = LDLᵀ with 1/D in inverse and −L below the diagonal in below
+        inverse[0] = 1 / (diagonal[0] + mu)
+        y[0] = norm
+        for i in range(1, k):
+            below[i] = -beside[i] * inverse[i - 1]
+            inverse[i] = 1 / (diagonal[i] + mu + below[i] * beside[i])
+            y[i] = below[i] * y[i - 1]
+        squares = bend = 0
+        for i in range(k):
+            if not inverse[i] > 0:
+                return -1
+        y[k - 1] *= inverse[k - 1]
+        for i in range(k - 2, -1, -1):
+            y[i] = y[i] * inverse[i] + below[i + 1] * y[i + 1]
+        # yᵀ(T + μI)⁻¹y = ‖D^(−1/2) L⁻¹ y‖²
+        value = 0
+        for i in range(k):
+            squares += y[i] * y[i]
+            value = y[i] + (below[i] * value if i > 0 else 0)
+            bend += value * value * inverse[i]
+        length = sqrt(squares)
+        step = (length - 1) * squares / bend
+        mu += step
+        if not fabs(step) > 4 * ROUNDING * mu:
+            break
+    return mu
 
 
 cdef double secular_step(const double* T, double* y, double* z, int k, double norm, double delta,

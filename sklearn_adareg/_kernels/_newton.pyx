@@ -21,18 +21,20 @@ from libc.string cimport memset
 
 from ._columns cimport Columns
 from ._domains cimport Domain
-from ._loops cimport axpy
+from ._loops cimport axpy, dot
 from ._measured cimport Measured
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
-from ._structures cimport NOT_FINITE, NOT_PROJECTED
+from ._structures cimport NOT_FINITE, NOT_PROJECTED, TOO_HEAVY
 
 from ._lasso import minimised
 
 import numpy as np
 
 cdef double STRONGEST = 1e6              # what a penalty may add at a time, in ridges
+cdef double HEAVY = 1e200                # the weight of a row whose square may take G past ...
+cdef double LARGEST = 1e290              # ... what a double holds
 cdef double SURPRISE = 1000.0            # a row so wrong that ℓ'² is beyond this many ℓ'' tells nothing more about curvature
 
 
@@ -164,7 +166,7 @@ cdef class Newton(Measured):
         """P z of each lane, and the weight with which z is to enter the matrix."""
         cdef Py_ssize_t l
         cdef Py_ssize_t D = self.setting.D
-        cdef double slope, curvature, w, q, factor, square, total = 0.0
+        cdef double slope, curvature, w, q, factor, square, total = 0.0, heaviest = 0.0
         for l in range(self.setting.L):
             self.members.weights[l] = 0.0
             if self.rests[l]:
@@ -181,6 +183,9 @@ cdef class Newton(Measured):
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
             self.members.propose(l, w, q)
+            heaviest = fmax(heaviest, w)
+        if heaviest > HEAVY and not heaviest * dot(self.z, self.z, self.n) < LARGEST:
+            return TOO_HEAVY
         return 0 if isfinite(self.clock.C * total) else NOT_FINITE
 
     cdef int update(self, Row* row) noexcept nogil:

@@ -12,7 +12,7 @@ from ._losses cimport Loss
 from ._methods cimport Method
 from ._records cimport Records, Transcript
 from ._rows cimport Row, Rows
-from ._structures cimport NOT_FINITE, POTENTIAL_RAISED, Structure
+from ._structures cimport NOT_FINITE, POTENTIAL_RAISED, TOO_HEAVY, Structure
 
 cpdef enum:
     FINISHED, STRAY_COLUMN, LOSS_OVERFLOW, GRADIENT_OVERFLOW, STEP_OVERFLOW, POTENTIAL_FAILED, PROJECTION_FAILED
@@ -204,4 +204,6 @@ cdef inline double largest(const double* numbers, Py_ssize_t n) noexcept nogil:
 cdef int reason(int status) noexcept nogil:
     if status == NOT_FINITE:
         return STEP_OVERFLOW
+    if status == TOO_HEAVY:
+        return GRADIENT_OVERFLOW
     return POTENTIAL_FAILED if status == POTENTIAL_RAISED else PROJECTION_FAILED

@@ -9,6 +9,7 @@ from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite
 from libc.string cimport memcpy
 
 from ._domains cimport Domain, shrink_into
+from ._free_set cimport FreeSet
 from ._sum_constrained cimport SumConstrained
 
 import numpy as np
@@ -109,6 +110,9 @@ cdef class SumDomain(Domain):
             self._start = np.empty(2 * self.d)
             self.sum = self.radius
 
+    def prepare_free(self, Py_ssize_t n):
+        self.free_set, self._start = FreeSet(self.d, n), np.empty(2 * self.d)
+
     def bring_inside(self, c):
         if self.two_signs:
             c /= max(np.abs(c / self.radius).sum(), 1.0)
@@ -138,6 +142,33 @@ cdef class SumDomain(Domain):
         status = (<SumConstrained> self.solver).with_sum(c, w, guess, self.radius, self.two_signs)
         if status == 0 and self.two_signs:
             shrink_into(self, c, self.radius)
+        return status
+
+    cdef bint few_are_free(self) noexcept nogil:
+        return self.free_set.few_nonzero()
+
+    cdef int project_free(self) noexcept nogil:
+        cdef Py_ssize_t i, moves = 0
+        cdef double total = 0, size = 0
+        cdef double* start
+        cdef double* x
+        cdef int status
+        start, x = &self._start[0], self.free_set.x
+        for i in range(self.d):
+            start[i] = x[i]
+            size += fabs(x[i])
+            moves += x[i] != self.free_set.a[i]
+        if moves == 0 or not fabs(size - self.radius) <= 1e-6 * self.radius:
+            self.free_set.guess(start, start + self.d)
+            self.project_diagonal(start, start + self.d)
+        status = self.free_set.with_sum(start, self.radius, self.two_signs)
+        if status == 0 and self.two_signs:
+            shrink_into(self, x, self.radius)
+        elif status == 0:
+            for i in range(self.d):
+                total += x[i]
+            for i in range(self.d):
+                x[i] *= self.radius / total
         return status
 
 

@@ -44,6 +44,7 @@ cdef class SketchNewton(SketchONS):
     """G takes slopes and curvatures; a diagonal takes what the sketch drops."""
 
     cdef double[:, ::1] root             # per lane and coordinate: 1/√Λ_i
+    cdef double largest_root             # no root was ever larger
     cdef double[::1] given_back          # per lane
     cdef double[:, ::1] v                # per lane: the row in these coordinates, as long as the row
     cdef double[::1] squares             # per lane: vᵀv
@@ -64,6 +65,7 @@ cdef class SketchNewton(SketchONS):
         self.tells = False                   # units change what lanes predict before they do
         L, room = arrays["B"].shape[:2]
         self.root = arrays["root"]
+        self.largest_root = fmax(1.0, 1.0 / sqrt(fmin(setting.epsilon, RIDGE_OF_INTERCEPT)))
         self.given_back = np.where(np.arange(L) < setting.K, 1.0, 0.0)
         self.sketch.taken[:] = 0.0
         self.squares, self.weights, self.solved = np.empty(L), np.zeros(L), np.empty((L, room))
@@ -151,7 +153,7 @@ cdef class SketchNewton(SketchONS):
                 self.sketch.border[l, j] = self.weights[l] * self.along[l, j]
             if not isfinite(self.sketch.square[l]) or self.sketch.make_room(l) != 0:
                 return NOT_FINITE
-        return 0 if isfinite(self.clock.C * total) else NOT_FINITE
+        return 0 if isfinite(self.clock.C * total * self.largest_root) else NOT_FINITE
 
     cdef int update(self, Row* row) noexcept nogil:
         cdef Py_ssize_t D = self.setting.D

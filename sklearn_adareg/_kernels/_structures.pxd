@@ -6,7 +6,7 @@ from ._setting cimport Clock, Setting
 from ._units cimport FeatureScale
 
 cdef enum:
-    POTENTIAL_RAISED = -1, NOT_PROJECTED = -2, NOT_FINITE = -3     # why a verb gives up; 0: all is well
+    POTENTIAL_RAISED = -1, NOT_PROJECTED = -2, NOT_FINITE = -3, TOO_HEAVY = -4     # why a verb gives up; 0: all is well
 
 
 cdef class Structure:

@@ -30,7 +30,7 @@ LAYERS = (
     "_objective _inverse _columns _cells _regression _lasso _column_descent",
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
-    "_bound_constrained",
+    "_bound_constrained _free_set",
     "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
     "_tracks",
     "_block_loops _jacobi_loops _cyclic_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops"

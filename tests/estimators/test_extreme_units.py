@@ -288,3 +288,37 @@ def test_a_feature_that_grows_beyond_all_measure_begins_anew(structure, small):
     for _ in range(5):
         model.partial_fit(X, y)
     assert model.score(X, y) > 0.9
+
+
+def test_a_row_whose_curvature_would_take_G_past_all_numbers_is_refused():
+    """Where the slope is 0 the squared gradient tells nothing; publishing with an L1 penalty overflowed."""
+    X = np.column_stack([1e-17 * np.random.default_rng(0).normal(size=10), np.ones(10)])
+    model = AdaRegRegressor(alpha=0.01, l1_ratio=0.5)
+    with pytest.raises(
+        ValueError, match="Stopped at row 1: the gradient is too large for its square"
+    ):
+        model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(160, 300, 10)[[0, 9] * 5])
+    assert model.t_ == 1
+    with np.errstate(all="raise"):
+        assert_finite(model)
+
+
+def test_penalties_that_are_due_are_charged_whatever_the_unit_of_the_gradients():
+    """The unit times the square of a feature's was 0, and publishing divided by it."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(10, 101)) * rng.choice([1e-160, 1e-300, 1.0], size=101)
+    X[5:, ::2] = 0.0
+    weight = np.array([1.0, 1e-160, 1.0, 1e-160, 1.0, 1e-300, 1e-9, 1.0, 1e-300, 1.0])
+    model = AdaRegRegressor(alpha=0.01).partial_fit(X, rng.normal(size=10), sample_weight=weight)
+    with np.errstate(all="raise", under="ignore"):
+        assert_finite(model)
+
+
+def test_a_sketch_with_a_tiny_epsilon_refuses_a_step_that_it_could_not_publish():
+    """Finite in its own coordinates, the weights were not in those of the features, and NaN was published."""
+    X = np.array([[1000.2, 999.5], [999.6, 0.0], [1001.8, 0.0]])
+    model = AdaRegRegressor(structure="sketch", epsilon=1e-300).partial_fit(X, [1.2, -0.9, 0.0])
+    with pytest.raises(ValueError, match="Stopped at row 2: the step is too large"):
+        model.partial_fit([[0.0, 0.0], [0.0, 1e-16], [0.0, -2e-16]], [-1e100, 2e100, -8e99])
+    with np.errstate(all="raise", under="ignore"):
+        assert_finite(model)

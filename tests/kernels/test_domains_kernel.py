@@ -178,6 +178,34 @@ def test_bracketed_levels_and_descent_satisfy_the_optimality_conditions_too(name
                 assert kkt_residual(name, u, H, c, w, 1.0) <= 1e-13
 
 
+@every_domain
+@pytest.mark.parametrize("intercept", [False, True])
+def test_projection_by_the_inverse_satisfies_the_optimality_conditions(name, intercept):
+    rng = np.random.default_rng(3)
+    solved = 0
+    for d in (1, 5, 20, 60):
+        for condition in (1.0, 1e3):
+            for spread in (0, 2):
+                K = random_spd(rng, d + intercept, condition, spread)
+                H = np.linalg.inv(K)
+                r = 0.05 * np.sqrt(H[:d, :d].diagonal()).mean()
+                f = K @ rng.normal(size=d + intercept) * np.sqrt(H.diagonal()).max()
+                a = np.zeros(d + intercept)
+                a[:d] = r / d if name == "simplex" else 0.0
+                found = DOMAINS[name](d, r).project_by(K, a, f)
+                u = a + H @ f
+                if found is None or DOMAINS[name](d, r).holds(u[:d]):
+                    continue
+                solved += 1
+                x, w = found
+                assert kkt_residual(name, u[:d], H[:d, :d], x[:d], w[:d], r) <= 1e-11
+                assert np.all(w[d:] == 0.0)
+                error = np.abs(f - K @ (x - a) - w)
+                scale = np.sqrt(K.diagonal())
+                assert np.all(error <= 1e-13 * (np.abs(f) + scale * (scale @ np.abs(x - a))))
+    assert solved >= 8
+
+
 def peer_projection(name, u, H, r):
     """SLSQP on c = c⁺ − c⁻, which makes every polyhedron linear."""
     d = len(u)

@@ -1,0 +1,293 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
+"""Projections onto polyhedra in the norm of K, for the steps of a structure that has K = H⁻¹ itself.
+
+The step of a round minimises ½(x − a)ᵀK(x − a) − f·(x − a) over the x whose coefficients are in the domain; an intercept, the last
+coordinate, is free. ``_bound_constrained`` solves it by H and factors the rows of the coordinates that the domain holds; here those
+of the others are factored, which are few where the domain is small. The states are the same: bounds hold a coordinate at one of them,
+the sum constraint at 0.
+
+w = f − K(x − a) is kept beside x and corrected with every change of it. States that are wrong are changed all at once, as often as
+``STEPS``; what has not ended then, what has more free coordinates than held ones, and what is not finite is left to the caller,
+who has the slower way, which always ends.
+"""
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
+from libc.string cimport memcmp, memcpy
+
+from ._factor_loops cimport cholesky, cholesky_solve, symmetric_times
+from ._loops cimport axpy, combine
+from ._metric cimport STALLED
+
+import numpy as np
+
+cdef int SWEEPS = 2                 # of coordinate descent, for the first states between bounds
+cdef int STEPS = 15
+cdef double FREE = 0.6              # of all coordinates: with more of them free where a step begins, the way by H is shorter
+cdef double MOST = 0.8              # as many may be free on the way
+cdef double TOLERANCE = 1e-14
+
+
+cdef class FreeSet:
+    def __cinit__(self, Py_ssize_t d, Py_ssize_t n):
+        self.d, self.n = d, n
+        self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(11 * n)
+        self._free, self._state = np.zeros(n, dtype=np.intc), np.zeros(n, dtype=np.int8)
+        self.K, self.block = &self._matrices[0], &self._matrices[n * n]
+        cdef double* start = &self._vectors[0]
+        self.a, self.f, self.x, self.w = start, start + n, start + 2 * n, start + 3 * n
+        self.root, self.right, self.moved, self.product = start + 4 * n, start + 5 * n, start + 7 * n, start + 8 * n
+        self.inverse, self.unit = start + 9 * n, start + 10 * n
+
+    cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil:
+        """K = factor · S(G + g gᵀ)S with S = diag(units) of the coefficients, 1 of the intercept; units may be NULL, and g for g = 0.
+
+        Here only its diagonal is made; ``load`` makes the rest.
+        """
+        cdef Py_ssize_t i, n = self.n
+        cdef double along, root = sqrt(factor)
+        self.G, self.g = G, g
+        for i in range(n):
+            along = g[i] if g != NULL else 0.0
+            self.unit[i] = root * (units[i] if units != NULL and i < self.d else 1.0)
+            self.root[i] = self.unit[i] * sqrt(G[i * n + i] + along * along)
+            self.inverse[i] = 1 / (self.root[i] * self.root[i])
+
+    cdef void load(self) noexcept nogil:
+        cdef Py_ssize_t i, j, n = self.n
+        cdef double* row
+        cdef const double* source
+        cdef double along, size
+        for i in range(n):
+            row, source, size = self.K + i * n, self.G + i * n, self.unit[i]
+            if self.g == NULL:
+                for j in range(n):
+                    row[j] = source[j] * (size * self.unit[j])
+            else:
+                along = self.g[i]
+                for j in range(n):
+                    row[j] = (source[j] + along * self.g[j]) * (size * self.unit[j])
+
+    cdef bint few_between(self, double lower, double upper) noexcept nogil:
+        """Whether few enough of the coefficients of x are between the bounds."""
+        cdef Py_ssize_t i, free = 0
+        for i in range(self.d):
+            free += lower < self.x[i] < upper
+        return free <= FREE * self.d
+
+    cdef bint few_nonzero(self) noexcept nogil:
+        """Whether few enough of the coefficients of x are not 0."""
+        cdef Py_ssize_t i, free = 0
+        for i in range(self.d):
+            free += self.x[i] != 0
+        return free <= FREE * self.d
+
+    # ---- what both kinds of constraints share
+
+    cdef void move(self, Py_ssize_t i, double to) noexcept nogil:
+        """x_i ← to."""
+        if to != self.x[i]:
+            axpy(self.x[i] - to, self.K + i * self.n, self.w, self.n)
+            self.x[i] = to
+
+    cdef int factor_free(self) noexcept nogil:
+        """Cholesky factor of the free rows and columns of K."""
+        cdef Py_ssize_t k, l, m = self.n_free
+        cdef const double* source
+        cdef double* row
+        for k in range(m):
+            source, row = self.K + self._free[k] * self.n, self.block + k * m
+            for l in range(k, m):
+                row[l] = source[self._free[l]]
+        return <int> cholesky(self.block, m)
+
+    cdef void advance(self) noexcept nogil:
+        """x += right in the free coordinates."""
+        cdef Py_ssize_t k
+        for k in range(self.n_free):
+            self.x[self._free[k]] += self.right[k]
+            self.right[k] = -self.right[k]
+        combine(self.K, self.n, &self._free[0], self.right, self.n_free, self.w, self.n)
+
+    cdef double measure(self) noexcept nogil:
+        """Σ√K_ii |x − a|_i, which times √K_ii bounds what rounding of K does to w_i."""
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(self.n):
+            total += self.root[i] * fabs(self.x[i] - self.a[i])
+        return total
+
+    cdef void renew_gradient(self) noexcept nogil:
+        """w from x, without the rounding of corrections."""
+        cdef Py_ssize_t i
+        if memcmp(self.x, self.a, self.n * sizeof(double)) == 0:
+            memcpy(self.w, self.f, self.n * sizeof(double))
+            return
+        for i in range(self.n):
+            self.moved[i] = self.x[i] - self.a[i]
+        symmetric_times(self.K, self.moved, self.product, self.n)
+        for i in range(self.n):
+            self.w[i] = self.f[i] - self.product[i]
+
+    # ---- bounds
+
+    cdef int within_bounds(self, double lower, double upper) noexcept nogil:
+        """x and w at the solution, or STALLED; x is where to start from."""
+        cdef Py_ssize_t i, k, d = self.d, n = self.n, wrong
+        cdef double to, reach, slack
+        cdef int _turn
+        self.renew_gradient()
+        for _turn in range(SWEEPS):
+            for i in range(n - 1, -1, -1):
+                to = self.x[i] + self.w[i] * self.inverse[i]
+                self.move(i, fmin(fmax(to, lower), upper) if i < d else to)
+        for i in range(d):
+            self._state[i] = 1 if self.x[i] >= upper else (-1 if self.x[i] <= lower else 0)
+        self.steps = 0
+        while self.steps < STEPS:
+            self.steps += 1
+            k = 0
+            for i in range(n):
+                if i < d and self._state[i] != 0:
+                    self.move(i, upper if self._state[i] > 0 else lower)
+                else:
+                    self._free[k] = <int> i
+                    k += 1
+            self.n_free = k
+            if k > MOST * n or self.factor_free() != 0:
+                return STALLED
+            for k in range(self.n_free):
+                self.right[k] = self.w[self._free[k]]
+            cholesky_solve(self.block, self.right, self.n_free)
+            self.advance()
+            reach = self.measure()
+            if not isfinite(reach):
+                return STALLED
+            wrong = 0
+            for i in range(d):
+                if self._state[i] == 0:
+                    slack = TOLERANCE * (fabs(self.a[i]) + fabs(self.x[i] - self.a[i]))
+                    if self.x[i] > upper + slack or self.x[i] < lower - slack:
+                        self._state[i] = 1 if self.x[i] > upper else -1
+                        wrong += 1
+                elif self._state[i] * self.w[i] < -TOLERANCE * (fabs(self.f[i]) + self.root[i] * reach):
+                    self._state[i] = 0
+                    wrong += 1
+            if wrong == 0:
+                break
+        else:
+            return STALLED
+        self.renew_gradient()
+        for k in range(self.n_free):
+            self.right[k] = self.w[self._free[k]]
+        cholesky_solve(self.block, self.right, self.n_free)
+        self.advance()
+        for k in range(self.n_free):
+            self.w[self._free[k]] = 0
+        for i in range(d):
+            if self._state[i] * self.w[i] < 0:
+                self.w[i] = 0
+            self.x[i] = fmin(fmax(self.x[i], lower), upper)
+        return 0
+
+    # ---- Σ|c| = radius (two signs), or Σc = radius and c ≥ 0
+
+    cdef void guess(self, double* v, double* h) noexcept nogil:
+        """The point without a domain if only the intercept and the diagonal of K counted, and one over that diagonal."""
+        cdef Py_ssize_t i, n = self.n
+        cdef const double* last = self.K + (n - 1) * n
+        cdef double of_intercept = 1 / last[n - 1] if n > self.d else 0
+        cdef double size
+        for i in range(self.d):
+            size = self.K[i * n + i] - (last[i] * last[i] * of_intercept if n > self.d else 0)
+            if not size > 0.01 * self.K[i * n + i]:
+                size = self.K[i * n + i]
+            h[i] = 1 / size
+            v[i] = self.a[i] + h[i] * (self.f[i] - (last[i] * of_intercept * self.f[n - 1] if n > self.d else 0))
+
+    cdef int with_sum(self, const double* start, double radius, bint two_signs) noexcept nogil:
+        """x and w at the solution, or STALLED. The signs of start are the first guess of the signs of x."""
+        cdef Py_ssize_t i, k, d = self.d, n = self.n, m, wrong
+        cdef double total, slope = 0, reach, slack, level = 0
+        cdef double* along
+        self.renew_gradient()
+        for i in range(d):
+            self._state[i] = (start[i] > 0) - (start[i] < 0)
+        if n > d:
+            self._state[d] = 0
+        self.steps = 0
+        while self.steps < STEPS:
+            self.steps += 1
+            k = 0
+            for i in range(n):
+                if i < d and self._state[i] == 0:
+                    self.move(i, 0)
+                else:
+                    self._free[k] = <int> i
+                    k += 1
+            self.n_free = m = k
+            if m == n - d or m > MOST * n or self.factor_free() != 0:
+                return STALLED
+            along = self.right + m
+            for k in range(m):
+                self.right[k] = self.w[self._free[k]]
+                along[k] = self._state[self._free[k]]
+            cholesky_solve(self.block, self.right, m)
+            cholesky_solve(self.block, along, m)
+            total, slope = -radius, 0
+            for k in range(m):
+                total += self._state[self._free[k]] * (self.x[self._free[k]] + self.right[k])
+                slope += self._state[self._free[k]] * along[k]
+            level = total / slope
+            if two_signs:
+                level = fmax(level, 0)
+            for k in range(m):
+                self.right[k] -= level * along[k]
+            self.advance()
+            reach = self.measure()
+            if not isfinite(reach) or not isfinite(level):
+                return STALLED
+            wrong = 0
+            for i in range(d):
+                if self._state[i] == 0:
+                    slack = TOLERANCE * (fabs(self.f[i]) + self.root[i] * reach)
+                    if self.w[i] > level + slack:
+                        self._state[i] = 1
+                        wrong += 1
+                    elif two_signs and self.w[i] < -level - slack:
+                        self._state[i] = -1
+                        wrong += 1
+                elif self._state[i] * self.x[i] < -TOLERANCE * (fabs(self.a[i]) + fabs(self.x[i] - self.a[i])):
+                    self._state[i] = 0
+                    wrong += 1
+            if wrong == 0:
+                break
+        else:
+            return STALLED
+        self.refine_sum(level, slope, radius, two_signs)
+        return 0
+
+    cdef void refine_sum(self, double level, double slope, double radius, bint two_signs) noexcept nogil:
+        """One step of iterative refinement, then signs to the last digit."""
+        cdef Py_ssize_t i, k, m = self.n_free
+        cdef double total = -radius
+        cdef double* along = self.right + m
+        self.renew_gradient()
+        for k in range(m):
+            self.right[k] = self.w[self._free[k]] - level * self._state[self._free[k]]
+        cholesky_solve(self.block, self.right, m)
+        for k in range(m):
+            total += self._state[self._free[k]] * (self.x[self._free[k]] + self.right[k])
+        for k in range(m):
+            self.right[k] -= total / slope * along[k]
+        level += total / slope
+        self.advance()
+        for i in range(self.n):
+            if i >= self.d:
+                self.w[i] = 0
+            elif self._state[i] != 0:
+                self.w[i] = level * self._state[i]
+                if self._state[i] * self.x[i] < 0:
+                    self.x[i] = 0
+            else:
+                self.w[i] = fmin(self.w[i], level)
+                if two_signs:
+                    self.w[i] = fmax(self.w[i], -level)
