@@ -163,9 +163,9 @@ def _converted(estimator, X, *y, **how):
         types = np.atleast_1d(getattr(X, "dtypes", getattr(X, "dtype", object)))
         if all(getattr(kind, "kind", "O") in "fiub" for kind in types):
             raise ValueError(_text_in_targets(estimator)) from error
-        reason = re.sub(r"np\.str_\((.*)\)$", r"\1", str(error))
+        text = re.sub(r"np\.str_\((.*)\)$", r"\1", str(error))  # NumPy 2 shows its own type
         raise ValueError(
-            f"X has text in it ({reason}); encode it first, for instance by sklearn_adareg.streams.TableEncoder or "
+            f"X has text in it ({text}); encode it first, for instance by sklearn_adareg.streams.TableEncoder or "
             "sklearn.preprocessing.OneHotEncoder in a pipeline."
         ) from error
 

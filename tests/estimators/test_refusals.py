@@ -224,7 +224,10 @@ BAD_ROWS = [
     (X[:0], "Found array with 0 sample"),
     (X[:, :0], "0 feature|X has 0 features"),
     (X + 1j, "Complex data not supported"),
-    (np.full(X.shape, "a"), "X has text in it .*encode it first"),
+    (
+        np.full(X.shape, "a"),
+        "X has text in it .could not convert string to float: 'a'.; encode it first",
+    ),
 ]
 
 
