@@ -10,7 +10,7 @@ from ._potentials import SpectralPotential
 from ._regressor import AdaRegRegressor
 from ._search import ProgressiveSearch
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "AdaReg",
     "AdaRegClassifier",
