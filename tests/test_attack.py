@@ -45,6 +45,7 @@ ALLOWED = (ValueError, TypeError, AttributeError, NotFittedError)
 EXPECTED_WARNINGS = (
     "has no effect",
     "max_iter",  # a ConvergenceWarning
+    "fit did not reach the minimum",  # another
     "feature names",  # scikit-learn's, of frames and arrays in turn
     "A column-vector y was passed",
     "not well-defined",  # scikit-learn's, of scores of one row

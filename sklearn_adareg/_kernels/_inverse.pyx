@@ -30,6 +30,7 @@ cdef int SMALL = 40                  # up to here P takes corrections at once
 cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for in most rounds
 cdef int IN_CACHE = 100              # up to here P is near enough to be read whole, which takes less than BLAS's care for its half
 cdef double DRIFT = 1e-12
+cdef double SMALLEST_START = 1e-290  # of which the inverse, and a little more, is a number
 cdef double LARGEST_GROWTH = 1e100   # of the unit of a coordinate
 
 
@@ -378,6 +379,7 @@ cdef class Inverse:
 
     cdef void start(self, Py_ssize_t lane, Py_ssize_t i, double value) noexcept nogil:
         """A coordinate that was in neither matrix enters G by itself."""
+        value = fmax(value, SMALLEST_START)
         self.P[lane, i, i] = 1.0 / value
         self.G[lane, i, i] = value
 

@@ -173,6 +173,8 @@ cdef class Members:
             growth *= self.inflation[lane]
             weight = self.along(lane, i, growth)
             step = eta * sqrt(growth) * x[i] * weight / (weight + (1.0 + eta) * (1.0 - weight))
+            if not isfinite(step):               # P has lost its digits, or its numbers: x stays, as in ``threshold``
+                return
             self.move_along(lane, step, C)
             if weight != 1.0:
                 self.inverse.commit(lane, weight)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from attack_cases import Chunk, make_rows
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance
 from streams import POTENTIALS, STRUCTURES, UPDATES, rows, target
@@ -330,4 +331,14 @@ def test_a_residual_whose_square_is_no_number_stops_its_round():
     model = AdaRegRegressor(domain="simplex", radius=1.0)
     with pytest.raises(ValueError, match="Stopped at row 0: the loss is not finite"):
         model.partial_fit(1e299 * rng.normal(size=(3, 101)), rng.normal(size=3))
+    assert_finite(model)
+
+
+def test_a_ridge_that_underflows_has_an_inverse():
+    """Infinite, it made the weights NaN by an L2 penalty. A case that the attack found."""
+    case = Chunk(
+        1, 60, sizes="ordinary", y="constant", weight="none", container="dense", fault=None
+    )
+    X, _ = make_rows(case, 50)
+    model = AdaRegRegressor(alpha=0.01, epsilon=1e-300).partial_fit(X, np.full(60, 3.0))
     assert_finite(model)
