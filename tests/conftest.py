@@ -1,6 +1,7 @@
 """Settings of the whole test suite."""
 
 import os
+import signal
 from collections import Counter
 from zlib import crc32
 
@@ -10,8 +11,12 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# A shell starts jobs in the background with Ctrl-C ignored, and the tests of interrupts need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 LARGE = 9  # cases; of a test that has more, the short suite runs a sample
-SAMPLE = 4  # one case in four
+SAMPLE = 8  # one case in eight
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the markers

@@ -42,9 +42,12 @@ modules = cythonize(modules, include_path=[root])
 setup(name="pieces", ext_modules=modules, script_args=["-q", "build_ext", "--inplace", "-j2"])
 """
 
-pytestmark = pytest.mark.skipif(
-    not list(SOURCES.glob("sklearn_adareg/_kernels/*.pxd")), reason="only where the sources are"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not list(SOURCES.glob("sklearn_adareg/_kernels/*.pxd")), reason="only where the sources are"
+    ),
+]
 
 
 def build(folder):
@@ -159,7 +162,6 @@ def assert_equals_reference(**params):
         assert whole.coef_.sum() <= RADIUS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("update", _registry.UPDATES)
 @pytest.mark.parametrize("piece", NEW)
 def test_each_piece_by_itself_equals_the_reference(piece, update):

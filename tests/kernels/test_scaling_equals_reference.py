@@ -242,6 +242,7 @@ def test_the_stack_with_a_penalty_or_a_domain(loss, variant):
         assert_equals(*expected, lambda params=params: estimator(loss, **params), Z, y, weight)
 
 
+@pytest.mark.slow
 @some_losses
 def test_the_stack_restores_the_zeros_of_an_l1_penalty(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)
@@ -394,6 +395,7 @@ def test_newton_steps_with_a_penalty_or_a_domain(loss, variant):
         assert_equals(*expected, lambda: estimator(loss, **variant), Z, y, w)
 
 
+@pytest.mark.slow
 @some_losses
 def test_newton_steps_restore_the_zeros_of_an_l1_penalty(loss):
     Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n=100)

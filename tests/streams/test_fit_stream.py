@@ -213,6 +213,7 @@ def test_reading_and_learning_overlap():
     assert 0.5 < time.perf_counter() - begun < 0.9
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_source():
     """A hundred chunks of 1.6 MB: at most a few are held at a time."""
 

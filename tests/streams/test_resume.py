@@ -117,7 +117,7 @@ needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this sys
 @pytest.mark.parametrize(
     ("kind", "name", "kills"),
     [
-        ("parquet", "hashed", 3),
+        pytest.param("parquet", "hashed", 3, marks=pytest.mark.slow),
         pytest.param("csv", "scaled", 2, marks=pytest.mark.slow),
         pytest.param("svmlight", "classifier", 2, marks=pytest.mark.slow),
         pytest.param("parquet", "scaled", 20, marks=pytest.mark.long),
