@@ -2,11 +2,11 @@
 A stream that changes: how much of the past to use
 ==================================================
 
-The weights behind the labels stay the same for 4,000 rows, change their signs, and then rotate all the
-time. The defaults follow without tuning: they learn with several memories side by side, weighted by
-their progressive losses. ``memory_``, the effective number of rows in use, falls when the weights change
-and grows back. ``half_life=None`` never forgets. river (if installed) has a constant step size, which
-is worse where the weights stay the same and better where they never do.
+The weights behind the labels stay the same for 4,000 rows, change their signs, and then rotate. The
+defaults follow without tuning: they learn with several memories side by side, weighted by their
+progressive losses. ``memory_``, the effective number of rows in use, falls when the weights change and
+grows back. ``half_life=None`` never forgets; ``half_life=300`` halves the weight of a row every 300 rows.
+river (if installed) has a constant step size: worse where the weights stay, better where they never do.
 """
 
 import sys
@@ -24,7 +24,7 @@ except ImportError:
 
 PART, STEP, SMOOTH = 4000, 25, 200
 PARTS = ("the same", "signs changed", "rotating")
-COLOURS = ("#d55e00", "0.25", "#009e73")
+COLOURS = ("#d55e00", "0.25", "#0072b2", "#009e73")
 
 
 def make_stream(d=8):
@@ -63,8 +63,10 @@ def river(X, y):
 # Above: the loss of each row before it is learnt from. Below: how many rows are in use.
 X, y = make_stream()
 said, memory = {}, {}
-for name, params in {"AdaRegClassifier()": {}, "half_life=None": {"half_life": None}}.items():
-    said[name], memory[name] = adareg(X, y, **params)
+said["AdaRegClassifier()"], memory["AdaRegClassifier()"] = adareg(X, y)
+for half_life in (None, 300):
+    name = f"half_life={half_life}"
+    said[name], memory[name] = adareg(X, y, half_life=half_life)
 if linear_model is not None:
     said["river, SGD(0.1), scaled"] = river(X, y)
 figure, (above, below) = plt.subplots(2, 1, figsize=(10, 6), sharex=True, layout="constrained")
@@ -83,5 +85,5 @@ for k, part in enumerate(PARTS):
     below.annotate(part, (k * PART + 80, 15), color="0.4")
     for axis in (above, below):
         axis.axvline(k * PART, color="0.8", lw=1, zorder=0)
-figure.legend(loc="outside upper center", ncols=3, frameon=False)
+figure.legend(loc="outside upper center", ncols=4, frameon=False)
 figure.savefig(sys.argv[1] if len(sys.argv) > 1 else "drifting_stream.png", dpi=150)
