@@ -234,19 +234,23 @@ ADAREG_EIGHT_LOOP void adareg_inverse_rounds_512(adareg_inverse_round *r)
 }
 #endif
 
-ADAREG_CLONES static void adareg_inverse_rounds_by_fours(adareg_inverse_round *r)
-{
-    if (r->n == 4)
-        adareg_inverse_rounds_of(r, 4, 1);
-    else if (r->n == 8)
-        adareg_inverse_rounds_of(r, 8, 2);
-    else if (r->n == 16)
-        adareg_inverse_rounds_of(r, 16, 4);
-    else if (r->n == 32)
-        adareg_inverse_rounds_of(r, 32, 8);
-    else
-        adareg_inverse_rounds_of(r, r->n, 0);
-}
+/* LOOPS with the lengths that vectors of four fill known to the compiler, so that it unrolls them. */
+#define ADAREG_BY_FOURS(LOOPS, ROUND)                     \
+    ADAREG_CLONES static void LOOPS##_by_fours(ROUND *r) \
+    {                                                     \
+        if (r->n == 4)                                    \
+            LOOPS##_of(r, 4, 1);                          \
+        else if (r->n == 8)                               \
+            LOOPS##_of(r, 8, 2);                          \
+        else if (r->n == 16)                              \
+            LOOPS##_of(r, 16, 4);                         \
+        else if (r->n == 32)                              \
+            LOOPS##_of(r, 32, 8);                         \
+        else                                              \
+            LOOPS##_of(r, r->n, 0);                       \
+    }
+
+ADAREG_BY_FOURS(adareg_inverse_rounds, adareg_inverse_round)
 
 ADAREG_UNUSED static void adareg_inverse_rounds(adareg_inverse_round *r)
 {
@@ -320,19 +324,7 @@ ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n
     }
 }
 
-ADAREG_CLONES static void adareg_root_rounds_by_fours(adareg_root_round *r)
-{
-    if (r->n == 4)
-        adareg_root_rounds_of(r, 4, 1);
-    else if (r->n == 8)
-        adareg_root_rounds_of(r, 8, 2);
-    else if (r->n == 16)
-        adareg_root_rounds_of(r, 16, 4);
-    else if (r->n == 32)
-        adareg_root_rounds_of(r, 32, 8);
-    else
-        adareg_root_rounds_of(r, r->n, 0);
-}
+ADAREG_BY_FOURS(adareg_root_rounds, adareg_root_round)
 
 #if ADAREG_EIGHTS
 ADAREG_EIGHT_LOOP void adareg_root_rounds_cyclic(adareg_root_round *round)

@@ -83,7 +83,8 @@ cdef class Bases(Family):
         for i in range(self.n):
             g[i] = own.slopes[lane] * own.blocks.z[p + i]
         self.basis.take_pending(e)                           # or a test and a decomposition would both do it, for themselves
-        self.basis.times_H_late(e, g, own.setting.eta[lane], &own.move[lane, p])   # a symmetric matrix of numbers has eigenvalues
+        if self.basis.times_H_late(e, g, own.setting.eta[lane], &own.move[lane, p]) != 0:
+            return                           # not of a symmetric matrix of numbers; the block would stay as it is
         own.step_to_goal(lane, p, p + self.n)
         own.write(lane, p, self.n)
         self.basis.commit(e, g)

@@ -1,4 +1,4 @@
-from ._candidates cimport Candidates
+from ._committee_candidates cimport Candidates
 
 
 cdef class Committee(Candidates):

@@ -1,7 +1,7 @@
 # Written by .ci/stubs.
 from typing import Any
 
-from ._candidates import Candidates
+from ._committee_candidates import Candidates
 from ._losses import Loss
 from ._setting import Setting
 from ._structures import Structure

@@ -23,7 +23,7 @@ matter, and no row counts more than CAP, so that none silences a member for good
 from libc.math cimport fabs, fmax
 from libc.string cimport memcpy
 
-from ._candidates cimport Candidates
+from ._committee_candidates cimport Candidates
 from ._losses cimport Loss
 from ._rows cimport Row
 from ._setting cimport Setting

@@ -37,6 +37,7 @@ cdef class FreeSet:
     cdef void move(self, Py_ssize_t i, double to) noexcept nogil
     cdef int factor_free(self) noexcept nogil
     cdef void advance(self) noexcept nogil
+    cdef void step_to_stationary(self) noexcept nogil
     cdef double measure(self) noexcept nogil
     cdef void renew_gradient(self) noexcept nogil
     cdef void refine_sum(self, double level, double slope, double radius, bint two_signs) noexcept nogil

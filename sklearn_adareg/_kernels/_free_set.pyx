@@ -107,6 +107,14 @@ cdef class FreeSet:
             self.right[k] = -self.right[k]
         combine(self.K, self.n, &self._free[0], self.right, self.n_free, self.w, self.n)
 
+    cdef void step_to_stationary(self) noexcept nogil:
+        """Move the free coordinates to where w is 0 in them."""
+        cdef Py_ssize_t k
+        for k in range(self.n_free):
+            self.right[k] = self.w[self._free[k]]
+        cholesky_solve(self.block, self.right, self.n_free)
+        self.advance()
+
     cdef double measure(self) noexcept nogil:
         """Σ√K_ii |x − a|_i, which times √K_ii bounds what rounding of K does to w_i."""
         cdef Py_ssize_t i
@@ -154,10 +162,7 @@ cdef class FreeSet:
             self.n_free = k
             if k > MOST * n or self.factor_free() != 0:
                 return STALLED
-            for k in range(self.n_free):
-                self.right[k] = self.w[self._free[k]]
-            cholesky_solve(self.block, self.right, self.n_free)
-            self.advance()
+            self.step_to_stationary()
             reach = self.measure()
             if not isfinite(reach):
                 return STALLED
@@ -176,10 +181,7 @@ cdef class FreeSet:
         else:
             return STALLED
         self.renew_gradient()
-        for k in range(self.n_free):
-            self.right[k] = self.w[self._free[k]]
-        cholesky_solve(self.block, self.right, self.n_free)
-        self.advance()
+        self.step_to_stationary()
         for k in range(self.n_free):
             self.w[self._free[k]] = 0
         for i in range(d):

@@ -7,7 +7,7 @@ it has faded.
 
 import numpy as np
 
-from .._kernels import _candidates, _committee, _stack
+from .._kernels import _committee, _committee_candidates, _stack
 
 UNITS = ("weight", "residuals", "curvatures")
 LONGEST = 4.0  # times the margins of a model: more would be a model that has learnt next to nothing
@@ -125,7 +125,7 @@ def _merge_committee(company, new):
     rows, a Kth of what they are beside the first member.
     """
     arrays = new.arrays
-    steady_members, starts, _ = _candidates.layout(company.setting)
+    steady_members, starts, _ = _committee_candidates.layout(company.setting)
     numbers, shares = arrays["committee"], shares_of(company)
     arrays["committee_mean"][:] = company.add(lambda each: each.arrays["committee_mean"])
     own = np.array([each.arrays["committee"] for each in company.structures])
