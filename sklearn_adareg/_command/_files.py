@@ -11,6 +11,7 @@ def stream_of(given, text=()):
     files = given.files[0] if len(given.files) == 1 else [Path(path) for path in given.files]
     asked = {
         "--delimiter": ("delimiter", given.delimiter),
+        "--decimal": ("decimal", given.decimal),
         "--features": ("n_features", given.features),
         "--chunk-rows": ("chunk_rows", given.chunk_rows),
     }
@@ -23,6 +24,7 @@ def stream_of(given, text=()):
         if name not in takes:
             raise ValueError(f"{flag} does not go with {plain.name}; leave it out.")
         options[name] = value
-    if text and "text" in takes:
-        options["text"] = text
+    if "text" in takes:
+        present = plain._header(plain.files[0])[0]  # the encoder refuses names that are not there
+        options["text"] = [name for name in text if name in present]
     return open_stream(files, **options) if options else plain

@@ -4,6 +4,7 @@ from sklearn.pipeline import Pipeline
 
 from .._merge import merge
 from .._model_files import check_name, load_model, save_model
+from ..streams._hashed import united
 
 
 def run(given):
@@ -26,8 +27,9 @@ def run(given):
     base = lasts.pop() if given.base else None
     merged = merge(lasts, base=base)
     if any(pipelines):
-        steps = models[0].steps
-        merged = Pipeline([*steps[:-1], (steps[-1][0], merged)])
+        (name, _), *between, (last, _) = models[0].steps
+        encoder = united([model[0] for model in models])
+        merged = Pipeline([(name, encoder), *between, (last, merged)])
     save_model(merged, given.output)
 
 

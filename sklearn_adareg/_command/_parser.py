@@ -27,6 +27,7 @@ Learn from files in one pass.
 
   adareg train clicks.parquet --target clicked --model clicks.skops
   adareg train day1.csv day2.csv --target y --categorical zip,shop --model m.skops
+  adareg train messung.csv --delimiter ';' --decimal , --target y --model m.skops
   adareg train rows.svm.gz --features 47236 --classes=-1,1 --model m.skops
   adareg train big.parquet --target y --model m.skops --checkpoint big.checkpoint
 
@@ -197,7 +198,18 @@ def _add_predict(commands):
 
 def _add_file_options(parser):
     files = parser.add_argument_group("reading")
-    files.add_argument("--delimiter", help="what separates the values of a CSV file")
+    files.add_argument(
+        "--delimiter",
+        type=_sign,
+        metavar="SIGN",
+        help="what separates the values of a CSV file, such as ';' or tab (a comma)",
+    )
+    files.add_argument(
+        "--decimal",
+        type=_sign,
+        metavar="SIGN",
+        help="the decimal point of a CSV file; , reads 1,5, with ; between the values unless --delimiter says otherwise",
+    )
     files.add_argument(
         "--features",
         type=int,
@@ -224,6 +236,14 @@ def _add_merge(commands):
 
 def _names(text):
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _sign(text):
+    """A character; a tab may be spelt."""
+    sign = "\t" if text in ("tab", "\\t") else text
+    if len(sign) != 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not one character")
+    return sign
 
 
 def _setting(text):

@@ -23,7 +23,7 @@ def run(given):
         model = load_model(given.start)
         stream = stream_of(given, _text_columns(model))
     else:
-        stream = stream_of(given, given.categorical or ())
+        stream = stream_of(given, [*(given.categorical or ()), *(given.drop or ())])
     tables = not isinstance(stream, SvmlightStream)
     if tables and given.target is None:
         raise ValueError(f"--target is missing; name the column of {stream.name} to predict.")
@@ -68,7 +68,10 @@ def _check_place(path):
 
 
 def _text_columns(model):
-    return model[0].categorical or () if isinstance(model, Pipeline) else ()
+    """Columns that need not be numbers, whatever they look like."""
+    if not isinstance(model, Pipeline):
+        return ()
+    return [*(model[0].categorical or ()), *(model[0].drop or ())]
 
 
 def _classes(names):

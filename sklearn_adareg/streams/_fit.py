@@ -208,7 +208,7 @@ class _Run:
     def encode(self, table):
         """Rows from a table: by the model's own encoder, by the transformers of a Pipeline, or numbers as they are."""
         if self.encoder is not None:
-            return self.encoder.partial_fit(table).transform(table)
+            return self.encoder._partial_fit_transform(table)
         if self.learner.takes_frames and not isinstance(self.stream, FileStream):
             return table
         if self.numbers_only is None:

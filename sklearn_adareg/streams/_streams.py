@@ -193,12 +193,24 @@ def check_columns(path, present, asked):
     """Refuse columns that a file has not."""
     for name in asked or ():
         if name not in present:
-            other = len(present) == 1 and any(sign in present[0] for sign in ";,\t|")
+            other = other_separator(present)
             raise ValueError(
                 f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
-                f"{', …' if len(present) > 10 else ''}."
-                + (" Set delimiter (--delimiter) to what separates the values." if other else "")
+                f"{', …' if len(present) > 10 else ''}{'; ' if other else ''}{other}."
             )
+
+
+SEPARATORS = ";\t|,"
+
+
+def other_separator(names):
+    """What to set where the only name in the first line of a CSV file seems to be several; else nothing."""
+    sign = next((sign for sign in SEPARATORS if len(names) == 1 and sign in names[0]), None)
+    if sign is None:
+        return ""
+    typed = {"\t": "tab"}.get(sign, sign)
+    decimal = " and, for numbers like 1,5, decimal=',' (--decimal ,)" if sign == ";" else ""
+    return f"set delimiter={sign!r} (--delimiter '{typed}'){decimal}"
 
 
 COMPRESSIONS = (".gz", ".bz2", ".xz")

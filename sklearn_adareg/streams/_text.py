@@ -11,9 +11,14 @@ from scipy import sparse
 
 from .._kernels._svmlight import read_lines
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns
+from ._streams import Chunk, FileStream, check_columns, other_separator
 
 CHUNK_BYTES = 2**22
+# 1,5 and 1.5; 1,234,567.8; 1.234.567,8; but not dates such as 01.02.2020
+LIKE_A_NUMBER = (
+    r"^\s*[+-]?([0-9]*[.,]?[0-9]*([eE][+-]?[0-9]+)?"
+    r"|[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?)\s*$"
+)
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
@@ -172,7 +177,12 @@ class CSVStream(FileStream):
     files : path, or list of paths
         Text, or compressed text (.gz, .bz2, .xz); a folder stands for its files, sorted by name.
     delimiter : str or None, default=None
-        What separates the values; None is a tab where the name ends in ``.tsv`` and a comma elsewhere.
+        What separates the values; None is a tab where the name ends in ``.tsv``, a semicolon where ``decimal`` is a comma, and a
+        comma elsewhere.
+    decimal : str, default="."
+        What separates the whole part of a number from its fraction; ``","`` reads ``1,5``. A column that would be text although
+        all of its values are numbers, with another decimal point or with separators of thousands, is refused unless ``text``
+        names it.
     text : list of str, default=()
         Columns that are text though they look like numbers, such as codes with leading zeros.
     chunk_bytes : int, default=2**22
@@ -197,10 +207,16 @@ class CSVStream(FileStream):
 
     suffixes = (".csv", ".tsv")
 
-    def __init__(self, files, *, delimiter=None, text=(), chunk_bytes=CHUNK_BYTES):
+    def __init__(self, files, *, delimiter=None, decimal=".", text=(), chunk_bytes=CHUNK_BYTES):
         super().__init__(files)
         _tables.arrow("Reading CSV")
+        for name, sign in (("delimiter", delimiter), ("decimal", decimal)):
+            if sign is not None and not (
+                isinstance(sign, str) and len(sign) == 1 and sign.isascii()
+            ):
+                raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
         self.delimiter = delimiter
+        self.decimal = decimal
         self.text = list(text)
         self.chunk_bytes = chunk_bytes
         self._kinds = None
@@ -225,6 +241,7 @@ class CSVStream(FileStream):
             **super()._fingerprint(),
             "chunk_bytes": self.chunk_bytes,
             "delimiter": self.delimiter,
+            "decimal": self.decimal,
             "text": self.text,
         }
 
@@ -257,6 +274,8 @@ class CSVStream(FileStream):
             block = next((block for block, *_ in blocks(path, header, self.chunk_bytes)), b"")
             given = {name: "text" for name in self.text}
             table = self._parsed(path, block, names, given, None) if block.strip() else None
+            if table is not None:
+                self._check_decimals(path, table)
             self._kinds = {
                 name: "number" if table is None else _tables.kind(table, name) for name in names
             }
@@ -269,16 +288,40 @@ class CSVStream(FileStream):
         try:
             return self._csv(block, names, wanted, columns)
         except pa.ArrowInvalid as error:
+            other = other_separator(names)
+            advice = (
+                "a column whose first rows are numbers is read as numbers unless text=[…] (--categorical) names it, and a value has "
+                f"no line break in it. If it is not {self._separator()!r} that separates the values, set delimiter (--delimiter)"
+            )
             raise ValueError(
-                f"{path.name} cannot be read ({str(error).splitlines()[0].rstrip('.')}); a column whose first rows are numbers is "
-                "read as numbers unless text=[…] (--categorical) names it, and a value has no line break in it. If it is not "
-                f"{self._separator()!r} that separates the values, set delimiter (--delimiter)."
+                f"{path.name} cannot be read ({str(error).splitlines()[0].rstrip('.')}); {other or advice}."
             ) from error
+
+    def _check_decimals(self, path, table):
+        """Refuse numbers that would be read as text, for their decimal commas or their separators of thousands."""
+        import pyarrow.compute as pc
+
+        other = "." if self.decimal == "," else ","
+        for name in table.column_names:
+            if name in self.text or _tables.kind(table, name) != "text":
+                continue
+            values = table.column(name).drop_null()
+            if pc.all(pc.match_substring_regex(values, LIKE_A_NUMBER)).as_py():
+                odd = [value for value in values.to_pylist() if other in value]
+                both = [value for value in odd if self.decimal in value]
+                point = "" if both else f"set decimal={other!r} (--decimal {other}), "
+                raise ValueError(
+                    f"The column {name!r} of {path.name} has values such as {[*both, *odd, values[0].as_py()][0]!r}, which are no "
+                    f"numbers with decimal={self.decimal!r}; {point}write numbers without separators of thousands, or take the "
+                    f"column as text by text=[{name!r}] (--categorical {name})."
+                )
 
     def _separator(self):
         if self.delimiter is not None:
             return self.delimiter
-        return "\t" if any(".tsv" in path.suffixes for path in self.files) else ","
+        if any(".tsv" in path.suffixes for path in self.files):
+            return "\t"
+        return ";" if self.decimal == "," else ","
 
     def _csv(self, block, names, types, columns=None):
         pa = _tables.arrow("Reading CSV")
@@ -289,6 +332,9 @@ class CSVStream(FileStream):
             read_options=arrow_csv.ReadOptions(column_names=names),
             parse_options=arrow_csv.ParseOptions(delimiter=self._separator()),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=types, strings_can_be_null=True, include_columns=columns
+                column_types=types,
+                decimal_point=self.decimal,
+                strings_can_be_null=True,
+                include_columns=columns,
             ),
         )
