@@ -22,9 +22,9 @@ cdef class FeatureScale:
     With a half-life a unit can shrink: s_i becomes max λ^k |z_i|, k the number of later values of the feature, when that is less than
     0.4 s_i. Waiting keeps changes rare, and each makes a decomposition of G anew. The raw weight stays then.
 
-    Where several step sizes learn side by side, a value beyond (1 + 4/n) s_i counts as that. n is how often the feature has had a value,
-    and is halved whenever one exceeds s_i: the second value of a feature may be five times the first, one monstrous value among
-    thousands hardly moves the unit, heavy tails move it like √n, and a change of the unit is followed within some log₂ n rows.
+    Where several step sizes learn side by side, a value beyond (1 + 4/n) s_i counts as that. n is how often the feature has had a
+    value, and is halved whenever one exceeds s_i: the second value of a feature may be five times the first, one monstrous value
+    among thousands hardly moves the unit, heavy tails move it like √n, and a change of the unit is followed within log₂ n rows or so.
     """
 
     @staticmethod
