@@ -124,10 +124,8 @@ class RecentLane:
         h = np.minimum(np.diag(fast.memory.G) ** (-2 / 3) * max(1, t / 100) ** (2 / 3), self.most)
         h = factor * self.eta * h
         length = omega * (z**2 @ h)
-        if implicit is not None and slope != 0:
-            slope = implicit(z @ self.x, length)
-        else:
-            slope = slope / (1 + curvature * length)
+        exact = implicit is not None and slope != 0
+        slope = implicit(z @ self.x, length) if exact else slope / (1 + curvature * length)
         self.x = self.x - self.residuals.rho * omega * slope * h * z
 
 
