@@ -208,6 +208,35 @@ ADAREG_CLONES static void adareg_cholesky_solve(adareg_in U, adareg_out x, ptrdi
     }
 }
 
+/* K_ij = (G_ij + g_i g_j) s_i s_j, with g = 0 if it is NULL */
+ADAREG_CLONES static void adareg_shape(adareg_in G, const double *g, adareg_in s, adareg_out K, ptrdiff_t n)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        adareg_in source = G + i * n;
+        double *ADAREG_RESTRICT row = K + i * n;
+        const double size = s[i], along = g ? g[i] : 0.0;
+        if (g)
+            for (ptrdiff_t j = 0; j < n; j++)
+                row[j] = (source[j] + along * g[j]) * (size * s[j]);
+        else
+            for (ptrdiff_t j = 0; j < n; j++)
+                row[j] = source[j] * (size * s[j]);
+    }
+}
+
+/* The upper triangle of d rows of length d: A_ij − b_i b_j / c + μ δ_ij of an A with rows of length n */
+ADAREG_CLONES static void adareg_less_outer(adareg_in A, ptrdiff_t n, adareg_in b, double c, double mu, adareg_out out, ptrdiff_t d)
+{
+    for (ptrdiff_t i = 0; i < d; i++) {
+        adareg_in source = A + i * n;
+        double *ADAREG_RESTRICT row = out + i * d;
+        const double along = b[i] / c;
+        for (ptrdiff_t j = i; j < d; j++)
+            row[j] = source[j] - along * b[j];
+        row[i] += mu;
+    }
+}
+
 /* out = A x for a symmetric A with rows of length n */
 ADAREG_CLONES static void adareg_symmetric_times(adareg_in A, adareg_in x, adareg_out out, ptrdiff_t n)
 {
