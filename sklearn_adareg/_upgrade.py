@@ -34,13 +34,18 @@ def upgrade_state(kept):
 
 
 def upgrade_arrays(arrays, lanes, rates):
-    """Arrays of version 0.1: residuals of a stack's combined margins lay behind those of the lanes, and columns in rows."""
+    """Arrays of version 0.1: residuals of a stack's combined margins lay behind those of the lanes, and columns in rows.
+
+    How often a feature has had a value was not counted: its unit may grow as if it were new.
+    """
     arrays = dict(arrays)
     if "residuals" in arrays:
         all_lanes = lanes * rates
         if rates > 1:
             arrays["stack_residuals"] = arrays["residuals"][all_lanes:].copy()
         arrays["residuals"] = arrays["residuals"][:all_lanes].copy()
+    if rates > 1 and "scale" in arrays:
+        arrays["often"] = np.zeros_like(arrays["scale"])
     if "columns" in arrays:
         arrays.update(_upgrade_columns(arrays["columns"], arrays["P"].shape))
     return arrays

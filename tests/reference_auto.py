@@ -108,19 +108,28 @@ class Residuals:
 
 
 class Scale:
-    """s_i = max |z_i| so far; a value beyond ``most`` times s_i counts as so many.
+    """s_i = max |z_i| so far; ``cautious``: a value beyond (1 + 4/n) s_i counts as that, n the number of values, halved with each
+    that exceeds s_i.
 
     With a half-life, s_i becomes max |z_i| λ^k (k later values) once that is below 0.4 s_i.
     """
 
-    def __init__(self, D, most=np.inf, lam=1.0):
-        self.s, self.most = np.zeros(D), most
+    def __init__(self, D, cautious=False, lam=1.0):
+        self.s, self.cautious, self.often = np.zeros(D), cautious, np.zeros(D)
         self.peak, self.lam = np.zeros(D), lam
 
     def take(self, z):
         """The row in the new units, the growth κ, and the features seen for the first time."""
-        if np.isfinite(self.most):
-            z = np.where(self.s > 0, np.clip(z, -self.most * self.s, self.most * self.s), z)
+        if self.cautious:
+            for i in np.flatnonzero(z):
+                known = self.often[i] > 0
+                exceeds = known and abs(z[i]) > self.s[i] > 0
+                if known:
+                    most = (1 + 4 / self.often[i]) * self.s[i]
+                    z = np.where(np.arange(len(z)) == i, np.clip(z, -most, most), z)
+                self.often[i] += 1
+                if exceeds:
+                    self.often[i] = max(1.0, self.often[i] / 2)
         before, self.s = self.s, np.maximum(self.s, abs(z))
         self.peak = np.where(z != 0, np.maximum(abs(z), self.lam * self.peak), self.peak)
         self.s = np.where((z != 0) & (self.peak < 0.4 * self.s), self.peak, self.s)
@@ -322,7 +331,7 @@ def scaled_adareg(
     )
     lane = ScaledLane(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
-    scale, spread, t, total = Scale(D, np.inf, lam), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, False, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t += 1
         z, growth, fresh = scale.take(Z[row])

@@ -173,7 +173,7 @@ def stacked(
     ``make_lanes``: a function (D, residuals) that gives the lanes of a weight vector.
 
     "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
-    steps wherever the loss has a curvature. Units grow by at most a fifth a row. ``zeros`` restores those of
+    steps wherever the loss has a curvature. A unit grows by at most 4/n of itself in a row. ``zeros`` restores those of
     the L1 penalty where the combination is published.
     """
     paired = potential == "auto"
@@ -208,7 +208,7 @@ def stacked(
     lanes = [members(D, residuals) for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
-    scale, spread, t, total = Scale(D, 1.2, lam), 0.0, 0, 0.0
+    scale, spread, t, total = Scale(D, True, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
         z, growth, fresh = scale.take(Z[row])

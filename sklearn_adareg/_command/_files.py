@@ -11,6 +11,9 @@ def stream_of(given, text=()):
     files = given.files[0] if len(given.files) == 1 else [Path(path) for path in given.files]
     asked = {
         "--delimiter": ("delimiter", given.delimiter),
+        "--decimal": ("decimal", given.decimal),
+        "--no-header": ("header", False if given.no_header else None),
+        "--encoding": ("encoding", given.encoding),
         "--features": ("n_features", given.features),
         "--chunk-rows": ("chunk_rows", given.chunk_rows),
     }
@@ -23,6 +26,7 @@ def stream_of(given, text=()):
         if name not in takes:
             raise ValueError(f"{flag} does not go with {plain.name}; leave it out.")
         options[name] = value
-    if text and "text" in takes:
-        options["text"] = text
+    if "text" in takes:
+        present = open_stream(files, **options)._names(plain.files[0])[0]
+        options["text"] = [name for name in text if name in present]  # the encoder refuses others
     return open_stream(files, **options) if options else plain

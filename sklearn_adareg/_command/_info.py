@@ -7,12 +7,13 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._model_files import load_model
+from ..streams._hashed import KEPT, names_by_column
+from ._models import load
 
 
 def run(given):
     """Print the card."""
-    print("\n".join(card(load_model(given.model), given.weights)))
+    print("\n".join(card(load(given.model), given.weights)))
 
 
 def card(model, weights=10):
@@ -51,6 +52,9 @@ def columns(encoder):
     yield _line("numbers", _listed(encoder.numeric_))
     if encoder.hashed_:
         yield _line("hashed", f"{_listed(encoder.hashed_)}, into {encoder.n_hashed:,} columns")
+        full = [name for name, values in encoder.hashed_values_.items() if len(values) >= KEPT]
+        if full:
+            yield _line("", f"{_listed(full)}: only the first {KEPT:,} values have names below")
     for name, values in encoder.one_hot_.items():
         yield _line("one-hot", f"{name}: {_listed(values)}")
 
@@ -83,7 +87,8 @@ def _largest(model, encoder, count):
     for place in largest[np.argsort(-flat[largest], kind="stable")]:
         row, column = divmod(int(place), coef.shape[1])
         of = f"  ({_lane(model, row)})" if several else ""
-        yield f"{coef[row, column]:14.6g}  {names(column)}{of}"
+        sign, name = names(column)
+        yield f"{sign * coef[row, column]:14.6g}  {name}{of}"
     for row, value in enumerate(np.atleast_1d(model.intercept_)):
         of = f"  ({_lane(model, row)})" if several else ""
         yield f"{value:14.6g}  intercept{of}"
@@ -94,15 +99,26 @@ def _lane(model, row):
 
 
 def _feature_names(model, encoder):
-    """From a column's number to its name; 2^18 names are not made for ten of them."""
-    if encoder is not None:
-        known = encoder.n_features_out_ - (encoder.n_hashed if encoder.hashed_ else 0)
-        own = copy(encoder)
-        own.hashed_ = []
-        names = own.get_feature_names_out()
-        return lambda column: names[column] if column < known else f"hashed_{column - known}"
-    names = getattr(model, "feature_names_in_", None)
-    return lambda column: str(column) if names is None else names[column]
+    """From a column's number to (sign, name): the weight of ``name`` is sign × that of the column."""
+    if encoder is None:
+        names = getattr(model, "feature_names_in_", None)
+        return lambda column: (1, str(column) if names is None else names[column])
+    own = copy(encoder)  # 2^18 names are not made for ten of them
+    own.hashed_ = []
+    names = own.get_feature_names_out()
+    hashed = names_by_column(encoder) if encoder.hashed_ else {}
+
+    def named(column):
+        if column < len(names):
+            return 1, names[column]
+        place = column - len(names)
+        if place not in hashed:
+            return 1, f"hashed_{place}: a value of {' or '.join(encoder.hashed_)} without a name"
+        [(first, name), *others] = hashed[place]
+        also = [f"{'' if sign == first else '−'}{other}" for sign, other in others]
+        return first, name + (f" (shares its column with {', '.join(also)})" if also else "")
+
+    return named
 
 
 def _line(name, text):

@@ -22,10 +22,10 @@ def in_vectors(shape):
     return cells[:, :D * L].reshape(shape)
 
 
-def side_by_side(shape, scaled):
-    """Zeros for D records of fields·L numbers, and a scale where asked for; three numbers get a fourth, and are a vector."""
+def side_by_side(shape, more):
+    """Zeros for D records of fields·L numbers and so many more; three numbers get a fourth, and are a vector."""
     fields, D, L = shape
-    width = fields * L + scaled
+    width = fields * L + more
     width += width == 3
     return padded(1, D * width)[0, :D * width].reshape(D, width)
 

@@ -36,10 +36,11 @@ cdef class Coordinates(Structure):
         arrays = {"fields": tuple(fields), "clock": np.zeros(2), "gauge": np.zeros(setting.L), "astray": np.zeros(setting.L),
                   **FeatureScale.allocate(setting)}
         if sparse:
-            records = side_by_side(shape, setting.scaled)
+            behind = [name for name in ("scale", "often") if name in arrays]
+            records = side_by_side(shape, len(behind))
             cells = as_cells(records, shape)
-            if setting.scaled:                       # behind them
-                arrays["scale"] = records[:, shape[0] * setting.L]
+            for place, name in enumerate(behind):
+                arrays[name] = records[:, shape[0] * setting.L + place]
         else:
             cells = in_vectors(shape)
         cells[0, :setting.d] = setting.start

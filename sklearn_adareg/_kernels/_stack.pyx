@@ -10,9 +10,6 @@ with v_1 = the average of the slowest; with a half-life λ is one more factor on
 lines (``_combined_penalty``). A combination of linear models is a linear model: the published weights are the same combination.
 Unlike a race, it calibrates (Σv ≠ 1), and it follows a drift by turning to the last iterates. O(R²) a row beside the lanes, whose
 loops it shares: the numbers of the step sizes lie side by side.
-
-A value beyond GROWTH times the largest that its feature has had counts as that: one monstrous value moves the unit of its feature
-by this factor and not more, and where the unit itself has changed a few dozen rows follow it.
 """
 from libc.math cimport fmax
 from libc.string cimport memcpy
@@ -28,7 +25,6 @@ from ._structures cimport Structure
 import numpy as np
 
 cdef double PRIOR = 20.0
-cdef double GROWTH = 1.2
 cdef double TINY = 1e-300
 
 
@@ -65,7 +61,6 @@ cdef class Stack(Method):
         self.predictor, self.combines = self.combined, True
         self.penalty = CombinedPenalty(structure, arrays) if structure.penalised else None
         self.in_units = True                 # v has to be committed too
-        self.scale.growth = GROWTH
         if self.setting.averaging:
             structure.average_margins = &self.average_margins[0]
 

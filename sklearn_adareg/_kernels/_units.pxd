@@ -1,8 +1,12 @@
 cimport cython
+from libc.math cimport INFINITY
 
 from ._losses cimport Loss
 from ._rows cimport Row
 from ._setting cimport Setting
+
+cdef enum:
+    BELIEVED = 4                 # a unit may grow by this part of itself, over how often its feature has had a value
 
 
 @cython.final
@@ -12,9 +16,10 @@ cdef class FeatureScale:
     cdef double[::1] proposed    # scales of the row's coordinates, its own values included
     cdef double[::1] ratios      # the values of those, in their scales before
     cdef Py_ssize_t[::1] grown   # which of the row's coordinates have another scale than before,
-    cdef Py_ssize_t grew         # and how many
+    cdef Py_ssize_t grew         # and how many;
+    cdef Py_ssize_t outgrown     # so many of them, the first ones, since the row has a larger value
     cdef double norm2            # ‖z̃‖² of the row
-    cdef double growth           # a value beyond this many times its scale counts as so many
+    cdef double[:] often         # how often each feature has had a value, halved when it leaves its unit; None: units grow at will
     cdef double forgetting       # λ
     cdef double[::1] peak        # the largest |z_i|, times λ for every later value; None: nothing is forgotten
     cdef double[::1] new_peak    # those of the row's coordinates
@@ -25,6 +30,11 @@ cdef class FeatureScale:
     cdef void renew(self, Row* row) noexcept nogil
     cdef void commit(self, Row* row) noexcept nogil
     cdef void propose_peaks(self, Row* row) noexcept nogil
+    cdef void count(self, Row* row) noexcept nogil
+
+    cdef inline double believed(self, Py_ssize_t i) noexcept nogil:
+        """The largest value of feature i that is taken at its word."""
+        return (1.0 + BELIEVED / self.often[i]) * self.scale[i] if self.often[i] > 0.0 else INFINITY
 
     cdef inline double shrinkage(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
         """What the unit of the row's j-th coordinate, i, is multiplied with, where it is less than 1; otherwise 1."""

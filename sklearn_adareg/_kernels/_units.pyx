@@ -21,19 +21,23 @@ cdef class FeatureScale:
 
     With a half-life a unit can shrink: s_i becomes max λ^k |z_i|, k the number of later values of the feature, when that is less than
     0.4 s_i. Waiting keeps changes rare, and each makes a decomposition of G anew. The raw weight stays then.
+
+    Where several step sizes learn side by side, a value beyond (1 + 4/n) s_i counts as that. n is how often the feature has had a
+    value, and is halved whenever one exceeds s_i: the second value of a feature may be five times the first, one monstrous value
+    among thousands hardly moves the unit, heavy tails move it like √n, and a change of the unit is followed within log₂ n rows or so.
     """
 
     @staticmethod
     def allocate(Setting setting):
         if not setting.scaled:
             return {}
-        peak = {"peak": np.zeros(setting.D)} if setting.forgotten > 0.0 else {}
-        return {"scale": np.zeros(setting.D), "spread": np.zeros(1), **peak}
+        more = ["peak"] * (setting.forgotten > 0.0) + ["often"] * (setting.R > 1)
+        return {"scale": np.zeros(setting.D), "spread": np.zeros(1), **{name: np.zeros(setting.D) for name in more}}
 
     def __init__(self, dict arrays, double forgetting=1.0):
         self.forgetting = forgetting
         self.scale, self.spread, self.peak = arrays["scale"], arrays["spread"], arrays.get("peak")
-        self.growth = INFINITY
+        self.often = arrays.get("often")
         self.make_room(1)
 
     @staticmethod
@@ -69,14 +73,15 @@ cdef class FeatureScale:
                     row.z[j] = 0.0
                     continue
                 self.ratios[self.grew] = size / self.scale[i] if self.scale[i] > 0.0 else 1.0
-                if self.scale[i] > 0.0 and self.growth * self.scale[i] < size < INFINITY:
-                    size = self.growth * self.scale[i]
+                if self.often is not None and self.believed(i) < size < INFINITY:
+                    size = self.believed(i)
                     row.z[j] = copysign(size, row.z[j])
                 self.proposed[j] = size
                 self.grown[self.grew] = j
                 self.grew += 1
             if size > 0.0:
                 row.z[j] /= self.proposed[j]
+        self.outgrown = self.grew
         if self.peak is not None:
             self.propose_peaks(row)
         row.norm2 = dot(row.z, row.z, row.n)
@@ -117,10 +122,22 @@ cdef class FeatureScale:
             for j in range(row.n):
                 self.peak[row.index[j] if row.index != NULL else j] = self.new_peak[j]
         self.spread[0] = self.new_spread()
+        if self.often is not None:
+            self.count(row)
         for k in range(self.grew):
             j = self.grown[k]
             i = row.index[j] if row.index != NULL else j
             self.scale[i] = self.proposed[j]
+
+    cdef void count(self, Row* row) noexcept nogil:
+        """The values of the row; a feature whose unit grows has been seen half as often, but for its first value."""
+        cdef Py_ssize_t i, j, k
+        for j in range(row.n):
+            self.often[row.index[j] if row.index != NULL else j] += row.z[j] != 0.0
+        for k in range(self.outgrown):
+            if self.ratios[k] > 1.0:
+                i = row.index[self.grown[k]] if row.index != NULL else self.grown[k]
+                self.often[i] = fmax(1.0, 0.5 * self.often[i])
 
 
 cdef class Residuals:

@@ -124,6 +124,8 @@ class Company:
         if scale is not None:
             arrays["scale"][:] = scale
             arrays["spread"][:] = self.add(lambda structure: structure.arrays["spread"])
+        if "often" in arrays:
+            arrays["often"][:] = self.add(lambda structure: structure.arrays["often"])
         if "peak" in arrays:
             arrays["peak"][:] = np.max([each.arrays["peak"] for each in self.everyone], axis=0)
 

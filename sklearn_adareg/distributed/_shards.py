@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 from .._merging import merge_models
 from ..streams import TableEncoder, fit_stream, open_stream
 from ..streams._fit import NoRows, labels_of
+from ..streams._hashed import united
 from ..streams._tables import is_table, rows_in
 
 
@@ -129,7 +130,9 @@ def combine(models, base=None, finally_=True):
         return merge_models(models, base, finally_)
     check_encoders(models)
     merged = merge_models([model[-1] for model in models], base and base[-1], finally_)
-    steps = models[0].steps
+    steps = list(models[0].steps)
+    if isinstance(steps[0][1], TableEncoder):
+        steps[0] = (steps[0][0], united([model[0] for model in models]))
     return Pipeline([*steps[:-1], (steps[-1][0], merged)])
 
 

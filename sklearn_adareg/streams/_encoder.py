@@ -5,11 +5,10 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from . import _tables
+from . import _hashed, _tables
 
 FEW_COLUMNS = 100  # up to so many encoded columns are dense, unless some are hashed
 
@@ -19,8 +18,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Numbers stay as they are. A category is hashed, as by :class:`~sklearn.feature_extraction.FeatureHasher` on the string
     ``"column=value"``, or one-hot encoded where ``categories`` lists its values. The first table decides which columns there are
-    and which are categories; nothing else is learnt, so the encoder may be fitted on a single chunk. Cost: one hash for each
-    distinct value of a column in a chunk, not for each row.
+    and which are categories; later ones only add to ``hashed_values_``, so the encoder may be fitted on a single chunk. Cost: one
+    hash for each distinct value of a column in a chunk, not for each row.
 
     Parameters
     ----------
@@ -44,6 +43,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns taken as numbers.
     hashed_ : list of str
         Columns that are hashed.
+    hashed_values_ : dict of ndarray of str
+        The first 1,000 values of each hashed column that ``fit`` and ``partial_fit`` have seen (of up to 100 characters), to name
+        weights by; nothing else depends on them.
     one_hot_ : dict of list
         Columns that are one-hot encoded, and their values.
     n_features_out_ : int
@@ -125,7 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 raise ValueError(
                     f"The column {name!r} has the type {kind}, which is neither a number nor a category; turn it into numbers, or "
-                    f"leave it out by drop=[{name!r}]."
+                    f"leave it out by drop=[{name!r}] (--drop {name})."
                 )
         if not (self.numeric_ or self.hashed_ or self.one_hot_):
             raise ValueError(
@@ -138,10 +140,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.n_features_out_ = (
             blocks * len(self.numeric_) + known + (self.n_hashed if self.hashed_ else 0)
         )
+        self.hashed_values_ = _hashed.noted({}, _hashed.levels(table, self.hashed_))
         return self
 
     def partial_fit(self, X, y=None):
-        """Note the columns of the first table; later ones change nothing.
+        """Note the columns of the first table, and from later ones the values of hashed columns, to name them.
 
         Parameters
         ----------
@@ -155,7 +158,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self : object
             The fitted encoder.
         """
-        return self if hasattr(self, "numeric_") else self.fit(X)
+        if not hasattr(self, "numeric_"):
+            return self.fit(X)
+        self.hashed_values_ = _hashed.noted(self.hashed_values_, self._levels(_tables.as_table(X)))
+        return self
+
+    def _partial_fit_transform(self, X):
+        """Both, with the distinct values of each column found once."""
+        if not hasattr(self, "numeric_"):
+            return self.fit(X).transform(X)
+        table = _tables.as_table(X)
+        levels = self._levels(table)
+        self.hashed_values_ = _hashed.noted(self.hashed_values_, levels)
+        return self._encoded(table, levels)
 
     def transform(self, X):
         """Encode a table.
@@ -172,12 +187,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "numeric_")
         table = _tables.as_table(X)
+        return self._encoded(table, self._levels(table))
+
+    def _levels(self, table):
+        """The hashed columns as numbers of distinct values; refuses a table without a column that is needed."""
         present = set(_tables.column_names(table))
         for name in (*self.numeric_, *self.hashed_, *self.one_hot_):
             if name not in present:
                 raise ValueError(
                     f"The table has no column {name!r}, which the model was fitted with; add it, or fit the model anew."
                 )
+        return _hashed.levels(table, self.hashed_)
+
+    def _encoded(self, table, levels):
         X = self._numbers(table)
         width = X.shape[1]
         codes, known = [], width
@@ -186,7 +208,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             known += len(values)
         if not self.hashed_ and (not self.one_hot_ or self.n_features_out_ <= FEW_COLUMNS):
             return self._dense(X, codes)
-        return self._sparse(X, codes, known, table)
+        return self._sparse(X, codes, known, levels)
 
     def _numbers(self, table):
         """The columns of numbers, and beside them, if asked for, where they are missing."""
@@ -200,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             except (ValueError, TypeError) as error:
                 raise ValueError(
                     f"The column {name!r} held numbers in the first rows and now holds something else ({_short(error)}); name it in "
-                    f"categorical=[{name!r}]."
+                    f"categorical=[{name!r}] (--categorical {name})."
                 ) from error
         values = found[:, :width]
         gaps = np.isnan(values)
@@ -209,7 +231,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 row, place = np.argwhere(gaps)[0]
                 raise ValueError(
                     f"The column {self.numeric_[place]!r} has a missing value (row {row} of this chunk); set "
-                    'missing="indicator" or "zero" (adareg train: --missing indicator), or fill it in.'
+                    'missing="indicator" or "zero" (adareg train: --missing indicator), fill it in, or leave the column out (--drop).'
                 )
             values[gaps] = 0.0
         if self.missing == "indicator":
@@ -227,7 +249,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             full[rows[known], places[known]] = 1.0
         return full
 
-    def _sparse(self, X, codes, known, table):
+    def _sparse(self, X, codes, known, levels):
         """Numbers, one-hot columns, and hashed columns behind them."""
         n, width = X.shape
         indices = [np.broadcast_to(np.arange(width), (n, width))]
@@ -236,10 +258,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             ones = (places >= width).astype(np.float64)
             indices.append(np.where(places >= width, places, 0)[:, None])
             data.append(ones[:, None])
-        for name in self.hashed_:
-            places, signs = self._hashed(table, name)
-            indices.append(known + places[:, None])
-            data.append(signs[:, None])
+        for name, (number, values) in levels.items():
+            tokens = [f"{name}={value}" for value in [*values, "missing"]]  # number −1 is the last
+            places, signs = _hashed.places(tokens, self.n_hashed)
+            indices.append(known + places[number, None])
+            data.append(signs[number, None])
         places, values = np.hstack(indices).astype(np.int32), np.hstack(data)
         ends = np.arange(0, places.size + 1, places.shape[1])
         shape = (n, self.n_features_out_)
@@ -247,17 +270,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         matrix.eliminate_zeros()
         matrix.sum_duplicates()
         return matrix
-
-    def _hashed(self, table, name):
-        """The column and the sign that each row's value is hashed to."""
-        codes, values = _tables.levels(table, name)
-        tokens = [f"{name}={value}" for value in values] + [
-            f"{name}=missing"
-        ]  # code −1 is the last
-        hashed = FeatureHasher(self.n_hashed, input_type="string").transform(
-            [token] for token in tokens
-        )
-        return hashed.indices[codes], hashed.data[codes]
 
     def get_feature_names_out(self, input_features=None):
         """Names of the encoded columns.

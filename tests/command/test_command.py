@@ -173,6 +173,47 @@ def test_info_is_a_card(folder, capsys):
     assert f"{last.coef_[0, :3][np.abs(last.coef_[0, :3]).argmax()]:14.6g}  {strongest}\n" in out
 
 
+def test_info_names_hashed_values_with_the_weight_that_they_have_in_a_prediction(folder, capsys):
+    shops = [f"s{i}" for i in range(40)]
+    rows = pd.DataFrame({"shop": shops * 5}).assign(price=np.tile(np.arange(40.0) - 20, 5))
+    model = learnt("price", [rows], AdaRegRegressor())
+    sklearn_adareg.save_model(model, "m.adareg")
+    out, _ = run("info m.adareg --weights 40", capsys)
+    shown = dict(line.split()[::-1] for line in out.splitlines() if "  shop=" in line)
+    assert len(shown) == 40
+    alone = model.predict(pd.DataFrame({"shop": shops})) - model[-1].intercept_
+    for shop, weight in zip(shops, alone, strict=True):  # with the sign of the hash
+        assert float(shown[f"shop={shop}"]) == pytest.approx(weight, rel=1e-4)
+
+    model[0].hashed_values_ = {"shop": np.array(["s1"])}  # as if the others had come too late
+    sklearn_adareg.save_model(model, "m.adareg")
+    out, _ = run("info m.adareg", capsys)
+    assert ": a value of shop without a name\n" in out
+
+    model = make_pipeline(TableEncoder(n_hashed=4), AdaRegRegressor())
+    fit_stream(model, [rows], target="price", progress=False)
+    model[0].hashed_values_ = {"shop": np.array([f"s{i}" for i in range(1500)])}
+    sklearn_adareg.save_model(model, "m.adareg")
+    out, _ = run("info m.adareg --weights 1", capsys)
+    assert " (shares its column with " in out
+    assert "shop (1): only the first 1,000 values have names below" in out
+
+
+def test_a_european_file_is_the_same_file(folder, capsys):
+    table = TABLE.drop(columns="answer")
+    table.to_csv("euro.csv", index=False, sep=";", decimal=",")
+    run("train rows.csv --target price --model a.adareg --quiet", capsys)
+    run("train euro.csv --target price --model b.adareg --quiet --decimal ,", capsys)
+    run("train euro.csv --target price --model c.adareg --quiet --decimal , --delimiter ;", capsys)
+    expected, _ = run("predict rows.csv --model a.adareg", capsys)
+    for file in "bc":
+        found, _ = run(f"predict euro.csv --model {file}.adareg --decimal ,", capsys)
+        assert found == expected
+    table.to_csv("tabs.txt.csv", index=False, sep="\t", decimal=",")
+    found, _ = run("predict tabs.txt.csv --model a.adareg --decimal , --delimiter tab", capsys)
+    assert found == expected
+
+
 def test_info_of_several_classes_and_of_a_bare_model(folder, capsys):
     model = AdaRegClassifier().fit(X, np.digitize(SCORE, [-1, 1]))
     sklearn_adareg.save_model(model, "m.adareg")
@@ -227,8 +268,9 @@ REFUSED = {
     "train rows.csv --target price --model m.adareg --set eta=-1": "'eta' parameter",
     "train rows.csv --target price --model m.adareg --features 3": "--features does not go with rows.csv",
     "train rows.svm --target price --model m.adareg": "leave them out",
-    "train semicolons.csv --target price --model m.adareg": "Set delimiter (--delimiter)",
-    "train commas.csv --target price --model m.adareg": "set delimiter (--delimiter)",
+    "train semicolons.csv --target price --model m.adareg": "set delimiter=';' (--delimiter ';')",
+    "train commas.csv --target price --model m.adareg": "decimal=',' (--decimal ,)",
+    "train commas.csv --target price --model m.adareg --delimiter ;": "'size' of commas.csv has values such as '1,5'",
     "predict rows.csv --model table.adareg --target q": "its columns are ",
     "info none.adareg": "There is no file none.adareg",
     "info rows.adareg": "cannot be read as a model",

@@ -388,3 +388,27 @@ def test_constant_features_take_the_place_of_an_intercept():
     X, y = np.ones((50, 3)), np.full(50, 2.0)
     model = AdaRegRegressor(fit_intercept=False).partial_fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, rtol=0.05)
+
+
+def units_of(values):
+    """The unit of a feature of the default stack after each of these values."""
+    model = AdaRegClassifier("pnorm", "diag", fit_intercept=False)
+    units = []
+    for value, label in zip(values, np.arange(len(values)) % 2, strict=True):
+        model.partial_fit([[value]], [label], classes=[0, 1])
+        units.append(model._state.blocks[0].arrays["scale"][0])
+    return np.array(units)
+
+
+def test_a_unit_believes_many_values_rather_than_one():
+    usual = np.random.default_rng(0).uniform(-1, 1, size=500)
+    assert units_of(usual)[20] > 0.9  # the first value is no measure
+    monstrous = units_of([*usual, 1e6, *usual[:20]])
+    assert monstrous[-1] < 1.05  # one value in 500
+    changed = units_of([*usual, *(1e6 * usual[:30])])
+    assert changed[-1] > 9e5  # each value since
+
+
+def test_heavy_tails_move_a_unit_less_than_its_largest_value():
+    values = np.random.default_rng(0).standard_cauchy(size=5000)
+    assert units_of(values)[-1] < 0.1 * np.abs(values).max()

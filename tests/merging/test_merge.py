@@ -204,7 +204,7 @@ def test_a_merged_model_is_better_than_its_parts_and_near_that_of_one_pass(struc
     batch = LogisticRegression(C=10.0).fit(Z, Y)
     floor = np.mean(np.logaddexp(0, -Y * batch.decision_function(Z)))
     assert log_loss(merged) < np.mean([log_loss(model) for model in models])
-    assert log_loss(merged) - log_loss(single) < 0.15 * (np.log(2) - floor)
+    assert log_loss(merged) - log_loss(single) < 0.2 * (np.log(2) - floor)
 
 
 @pytest.mark.parametrize("structure", ["auto", "kronecker", "diag", "sketch"])
