@@ -9,6 +9,16 @@ import sys
 from ._parser import make_parser
 
 
+def _sentence(error):
+    """What an error says, on one line."""
+    if isinstance(error, OSError) and error.strerror:  # the system's, not one of ours
+        where = "" if error.filename is None else f"{error.filename}: "
+        return (
+            f"{where}{error.strerror}; check the path, its permissions and the space on the disk."
+        )
+    return " ".join(str(error).split())
+
+
 def main(arguments=None):
     """Run the command; its exit code."""
     parser = make_parser()
@@ -26,6 +36,6 @@ def main(arguments=None):
         return 0
     except (ValueError, TypeError, OSError, ImportError, MemoryError, AttributeError) as error:
         notes = " ".join(getattr(error, "__notes__", ()))
-        print(f"adareg: {str(error).strip()} {notes}".rstrip(), file=sys.stderr)
+        print(f"adareg: {_sentence(error)} {notes}".rstrip(), file=sys.stderr)
         return 1
     return 0

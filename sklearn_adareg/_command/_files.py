@@ -12,6 +12,8 @@ def stream_of(given, text=()):
     asked = {
         "--delimiter": ("delimiter", given.delimiter),
         "--decimal": ("decimal", given.decimal),
+        "--no-header": ("header", False if given.no_header else None),
+        "--encoding": ("encoding", given.encoding),
         "--features": ("n_features", given.features),
         "--chunk-rows": ("chunk_rows", given.chunk_rows),
     }
@@ -25,6 +27,6 @@ def stream_of(given, text=()):
             raise ValueError(f"{flag} does not go with {plain.name}; leave it out.")
         options[name] = value
     if "text" in takes:
-        present = plain._header(plain.files[0])[0]  # the encoder refuses names that are not there
-        options["text"] = [name for name in text if name in present]
+        present = open_stream(files, **options)._names(plain.files[0])[0]
+        options["text"] = [name for name in text if name in present]  # the encoder refuses others
     return open_stream(files, **options) if options else plain

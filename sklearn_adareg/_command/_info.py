@@ -7,13 +7,13 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._model_files import load_model
 from ..streams._hashed import KEPT, names_by_column
+from ._models import load
 
 
 def run(given):
     """Print the card."""
-    print("\n".join(card(load_model(given.model), given.weights)))
+    print("\n".join(card(load(given.model), given.weights)))
 
 
 def card(model, weights=10):

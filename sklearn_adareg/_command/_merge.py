@@ -3,15 +3,18 @@
 from sklearn.pipeline import Pipeline
 
 from .._merge import merge
-from .._model_files import check_name, load_model, save_model
+from .._model_files import check_name, save_model
 from ..streams._hashed import united
+from ..streams._streams import check_place
+from ._models import load
 
 
 def run(given):
     """Merge model files; a Pipeline keeps the encoder of the first, which has to be that of all."""
     check_name(given.output)
+    check_place(given.output, "the model")
     paths = [*given.models, *([given.base] if given.base else [])]
-    models = [load_model(path) for path in paths]
+    models = [load(path) for path in paths]
     pipelines = [isinstance(model, Pipeline) for model in models]
     if any(pipelines) != all(pipelines):
         raise ValueError(
@@ -27,9 +30,8 @@ def run(given):
     base = lasts.pop() if given.base else None
     merged = merge(lasts, base=base)
     if any(pipelines):
-        (name, _), *between, (last, _) = models[0].steps
-        encoder = united([model[0] for model in models])
-        merged = Pipeline([(name, encoder), *between, (last, merged)])
+        (name, _), (last, _) = models[0].steps
+        merged = Pipeline([(name, united([model[0] for model in models])), (last, merged)])
     save_model(merged, given.output)
 
 

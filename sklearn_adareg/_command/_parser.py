@@ -69,7 +69,7 @@ def make_parser():
     )
     info.add_argument("model", help="the model file")
     info.add_argument(
-        "--weights", type=int, default=10, metavar="N", help="largest weights to show (10)"
+        "--weights", type=_count, default=10, metavar="N", help="largest weights to show (10)"
     )
     _add_merge(commands)
     return parser
@@ -148,15 +148,13 @@ def _add_train(commands):
     columns.add_argument("--weight", metavar="COLUMN", help="the column with the weights of rows")
     columns.add_argument(
         "--bits",
-        type=int,
-        default=18,
+        type=_bits,
         metavar="N",
         help="categories are hashed into 2^N columns (18)",
     )
     columns.add_argument(
         "--missing",
         choices=("error", "zero", "indicator"),
-        default="error",
         help="a missing number is refused, is 0, or is 0 and marked in a further column (error)",
     )
 
@@ -166,7 +164,7 @@ def _add_train(commands):
     )
     safety.add_argument(
         "--every",
-        type=int,
+        type=_count,
         default=100_000,
         metavar="ROWS",
         help="rows between checkpoints (100,000)",
@@ -211,13 +209,21 @@ def _add_file_options(parser):
         help="the decimal point of a CSV file; , reads 1,5, with ; between the values unless --delimiter says otherwise",
     )
     files.add_argument(
+        "--no-header",
+        action="store_true",
+        help="the first line of a CSV file has no names; its columns are called 0, 1, …",
+    )
+    files.add_argument(
+        "--encoding", metavar="NAME", help="how a CSV file is stored, such as cp1252 (utf-8)"
+    )
+    files.add_argument(
         "--features",
-        type=int,
+        type=_count,
         metavar="N",
         help="number of features of svmlight files; saves a reading",
     )
     files.add_argument(
-        "--chunk-rows", type=int, metavar="N", help="rows of a chunk of Parquet files (10,000)"
+        "--chunk-rows", type=_count, metavar="N", help="rows of a chunk of Parquet files (10,000)"
     )
 
 
@@ -236,6 +242,19 @@ def _add_merge(commands):
 
 def _names(text):
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _count(text):
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _bits(text):
+    if _count(text) > 30:
+        raise argparse.ArgumentTypeError(f"2^{text} columns are too many; 30 is the most")
+    return int(text)
 
 
 def _sign(text):

@@ -7,17 +7,19 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._model_files import load_model
+from .._checks import shown
 from ..streams import SvmlightStream, _tables
 from ..streams._ahead import ReadAhead
 from ..streams._predictions import _fields
+from ..streams._streams import check_place
 from ._files import stream_of
+from ._models import load
 from ._train import _text_columns
 
 
 def run(given):
     """Predict files chunk by chunk, and measure the loss where targets are known."""
-    model = load_model(given.model)
+    model = load(given.model)
     stream = stream_of(given, _text_columns(model))
     tables = not isinstance(stream, SvmlightStream)
     if tables != isinstance(model, Pipeline):
@@ -29,7 +31,8 @@ def run(given):
         raise ValueError(
             f"This model has no probabilities (loss={getattr(last, 'loss', None)!r}); leave --proba out."
         )
-    scores = Scores(last)
+    check_place(given.output, "the predictions")
+    scores = Scores(last, given.target)
     with _output(given.output) as file, ReadAhead(stream.chunks()) as chunks:
         print(",".join(_fields(_header(last, given.proba))), file=file)
         for chunk in chunks:
@@ -71,8 +74,10 @@ def _targets(table, name, labels, stream):
 class Scores:
     """Losses over the chunks, to the standard error."""
 
-    def __init__(self, model):
-        self.model, self.rows, self.totals = model, 0, {}
+    def __init__(self, model, target):
+        self.model, self.target, self.rows, self.totals = model, target, 0, {}
+        self.strangers = 0  # rows with a label that the model does not know
+        self.stranger = None  # such a label
 
     def add(self, X, y):
         """Take in a chunk."""
@@ -86,14 +91,28 @@ class Scores:
             error = model.predict(X) - y
             return {"mean squared error": error**2, "mean absolute error": np.abs(error)}
         found = {"error rate": model.predict(X) != y}
+        places = {label: place for place, label in enumerate(model.classes_.tolist())}
+        place = np.array([places.get(label, -1) for label in y.tolist()])
+        known = np.flatnonzero(place >= 0)
+        if len(known) < len(y):
+            self.strangers += len(y) - len(known)
+            self.stranger = y[place < 0].tolist()[0]
         if hasattr(model, "predict_log_proba"):
-            places = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
-            known = model.classes_[places] == y
-            logs = model.predict_log_proba(X)[np.arange(len(y)), places]
-            found["log-loss"] = -np.where(known, logs, -np.inf)
+            found["log-loss"] = np.full(len(y), np.inf)
+            found["log-loss"][known] = -model.predict_log_proba(X)[known, place[known]]
         return found
 
     def show(self):
         """Print the means."""
+        if self.rows and self.strangers == self.rows:
+            raise ValueError(
+                f"{'The target' if self.target is None else repr(self.target)} has labels such as {self.stranger!r}, and the model "
+                f"knows {shown(self.model.classes_[:10])}, so that there is no loss to measure; name the column that it learnt."
+            )
+        if self.strangers:
+            print(
+                f"{'unknown labels':20} {self.strangers:,} rows, such as {self.stranger!r}",
+                file=sys.stderr,
+            )
         for name, total in self.totals.items():
             print(f"{name:20} {total / self.rows:.6g} ({self.rows:,} rows)", file=sys.stderr)

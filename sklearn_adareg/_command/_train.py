@@ -8,19 +8,23 @@ from sklearn.pipeline import Pipeline
 
 from .. import _registry
 from .._classifier import AdaRegClassifier
-from .._model_files import check_name, load_model, save_model
+from .._model_files import check_name, save_model
 from .._regressor import AdaRegRegressor
 from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
+from ..streams._streams import check_place
 from ._files import stream_of
 from ._info import columns
+from ._models import load
 from ._table import LossTable
 
 
 def run(given):
     """Learn from files, print the losses, save the model."""
-    _check_place(given.model)
+    check_name(given.model)
+    check_place(given.model, "the model")
     if given.start:
-        model = load_model(given.start)
+        model = load(given.start)
+        _check_start(given, model)
         stream = stream_of(given, _text_columns(model))
     else:
         stream = stream_of(given, [*(given.categorical or ()), *(given.drop or ())])
@@ -59,14 +63,6 @@ def run(given):
         print(f"model           {given.model} ({os.path.getsize(given.model):,} bytes)")
 
 
-def _check_place(path):
-    """Refuse before learning what could not be saved after it."""
-    check_name(path)
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise FileNotFoundError(f"There is no folder {folder} for the model; make it first.")
-
-
 def _text_columns(model):
     """Columns that need not be numbers, whatever they look like."""
     if not isinstance(model, Pipeline):
@@ -89,10 +85,7 @@ def _new_model(given, stream, tables, table):
     if table is not None:
         print(f"task            {task} ({why})")
     estimator = AdaRegClassifier if task == "classification" else AdaRegRegressor
-    settings = dict(given.set)
-    for name in ("loss", "structure", "potential"):
-        if getattr(given, name) is not None:
-            settings[name] = getattr(given, name)
+    settings = _settings(given)
     known = estimator().get_params()
     for name in settings:
         if name not in known:
@@ -104,11 +97,35 @@ def _new_model(given, stream, tables, table):
         return last
     encoder = TableEncoder(
         categorical=given.categorical,
-        n_hashed=2**given.bits,
-        missing=given.missing,
+        n_hashed=2 ** (given.bits or 18),
+        missing=given.missing or "error",
         drop=given.drop,
     )
     return Pipeline([("columns", encoder), ("model", last)])
+
+
+def _settings(given):
+    """Parameters of the estimator on the command line."""
+    named = {name: getattr(given, name) for name in ("loss", "structure", "potential")}
+    return dict(given.set) | {name: value for name, value in named.items() if value is not None}
+
+
+def _check_start(given, model):
+    """Refuse options that a model to go on from would ignore."""
+    steps = model if isinstance(model, Pipeline) else [model]
+    has = {name: value for step in steps for name, value in step.get_params().items()}
+    asked = _settings(given) | {
+        "categorical": given.categorical,
+        "drop": given.drop,
+        "missing": given.missing,
+        "n_hashed": None if given.bits is None else 2**given.bits,
+    }
+    for name, value in asked.items():
+        if value is not None and value != has.get(name):
+            raise ValueError(
+                f"{given.start} was trained with {name}={has.get(name)!r}, and a model that goes on keeps its parameters; leave the "
+                "option out, or train without --start."
+            )
 
 
 def _task(given, stream, tables):
@@ -127,7 +144,7 @@ def _task(given, stream, tables):
             values = np.unique(chunk.y)
         else:
             if _tables.kind(chunk.X, given.target) != "number":
-                return "classification", "the target is text"
+                return "classification", "the target is text"  # or refused with the first rows
             values = np.unique(_tables.numbers(chunk.X, given.target))
         if len(values) <= 2:
             return "classification", "the target has at most two values in the first rows"

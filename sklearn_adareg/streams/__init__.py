@@ -1,11 +1,12 @@
 """Rows that do not fit in memory: files and other sources in chunks, and learning from them in one pass."""
 
+from ._csv import CSVStream
 from ._encoder import TableEncoder
 from ._fit import fit_stream
 from ._open import open_stream
 from ._parquet import ParquetStream
 from ._streams import ChunkStream
-from ._text import CSVStream, SvmlightStream
+from ._text import SvmlightStream
 
 __all__ = [
     "CSVStream",

@@ -127,7 +127,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             else:
                 raise ValueError(
                     f"The column {name!r} has the type {kind}, which is neither a number nor a category; turn it into numbers, or "
-                    f"leave it out by drop=[{name!r}]."
+                    f"leave it out by drop=[{name!r}] (--drop {name})."
                 )
         if not (self.numeric_ or self.hashed_ or self.one_hot_):
             raise ValueError(
@@ -222,7 +222,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             except (ValueError, TypeError) as error:
                 raise ValueError(
                     f"The column {name!r} held numbers in the first rows and now holds something else ({_short(error)}); name it in "
-                    f"categorical=[{name!r}]."
+                    f"categorical=[{name!r}] (--categorical {name})."
                 ) from error
         values = found[:, :width]
         gaps = np.isnan(values)
@@ -231,7 +231,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 row, place = np.argwhere(gaps)[0]
                 raise ValueError(
                     f"The column {self.numeric_[place]!r} has a missing value (row {row} of this chunk); set "
-                    'missing="indicator" or "zero" (adareg train: --missing indicator), or fill it in.'
+                    'missing="indicator" or "zero" (adareg train: --missing indicator), fill it in, or leave the column out (--drop).'
                 )
             values[gaps] = 0.0
         if self.missing == "indicator":

@@ -13,7 +13,7 @@ from ._learning import Learner
 from ._open import open_stream
 from ._predictions import PredictionFile
 from ._progress import Line, Meter
-from ._streams import FileStream
+from ._streams import FileStream, check_place
 
 
 def fit_stream(
@@ -95,6 +95,8 @@ def fit_stream(
             "A checkpoint cannot be resumed with an iterator, which gives its chunks once; pass a list of chunks, a function that "
             "returns an iterator, or a file."
         )
+    for path, what in ((checkpoint, "the checkpoint"), (predictions, "the predictions")):
+        check_place(path, what)
     run = _Run(model, learner, stream, target, sample_weight, classes, predictions)
     saved = None if checkpoint is None else _checkpoint.read(checkpoint)
     if saved is not None:
@@ -177,7 +179,7 @@ class _Run:
                 weight = _tables.numbers(X, self.weight)
             X = _tables.without(X, [*self.target, *([self.weight] if self.weight else [])])
         elif self.learner.labels and isinstance(self.stream, FileStream):
-            y = _tables.whole_numbers(y)
+            y = _tables.number_labels(y, "The target")
         if _tables.is_table(X):
             X = self.encode(X)
         return X, y, weight
@@ -245,7 +247,7 @@ class _Run:
                 y = self.targets(table, rows)
             else:
                 y = (
-                    _tables.whole_numbers(chunk.y)
+                    _tables.number_labels(chunk.y, "The target")
                     if isinstance(self.stream, FileStream)
                     else np.asarray(chunk.y)
                 )

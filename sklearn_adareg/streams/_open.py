@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from ._csv import CSVStream
 from ._parquet import ParquetStream
 from ._streams import ChunkStream, Stream, list_files, suffix
-from ._text import CSVStream, SvmlightStream
+from ._text import SvmlightStream
 
 FILES = (ParquetStream, CSVStream, SvmlightStream)
 
@@ -43,11 +44,15 @@ def open_stream(source, **options):
     every = tuple(end for cls in FILES for end in cls.suffixes)
     ends = {suffix(path) for path in list_files(source, every)}
     found = [cls for cls in FILES if ends <= set(cls.suffixes)]
-    if not found:
-        shown = ", ".join(sorted(repr(end) for end in ends))
+    if not found and ends <= set(every):
         raise ValueError(
-            f"{source} ends in {shown}, and the files that can be read end in {', '.join(every)}; rename it, or use ParquetStream, "
-            "CSVStream or SvmlightStream."
+            f"These files are of several kinds ({', '.join(sorted(ends))}), and a stream has one; name those of one kind."
+        )
+    if not found:
+        strange = next(path for path in list_files(source, every) if suffix(path) not in every)
+        raise ValueError(
+            f"{strange} ends in {suffix(strange)!r}, and the files that can be read end in {', '.join(every)}; rename it, or use "
+            "ParquetStream, CSVStream or SvmlightStream."
         )
     return found[0](source, **options)
 

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns
+from ._streams import Chunk, FileStream, check_columns, check_count
 
 CHUNK_ROWS = 10_000
 BUFFER = 2**20  # bytes read ahead in each column
@@ -44,7 +44,7 @@ class ParquetStream(FileStream):
     def __init__(self, files, *, chunk_rows=CHUNK_ROWS, columns=None):
         super().__init__(files)
         _tables.arrow("Reading Parquet")
-        self.chunk_rows = chunk_rows
+        self.chunk_rows = check_count("chunk_rows", chunk_rows)
         self.columns = columns
 
     def _read(self, path, place, columns):
@@ -60,7 +60,13 @@ class ParquetStream(FileStream):
             ) from error
         with file:
             wanted = self.columns if columns is None else columns
-            check_columns(path, file.schema_arrow.names, wanted)
+            names = file.schema_arrow.names
+            double = next((name for name in names if names.count(name) > 1), None)
+            if double is not None:
+                raise ValueError(
+                    f"{path.name} has two columns with the name {double!r}; rename one."
+                )
+            check_columns(path, names, wanted)
             total = file.metadata.num_rows
             sizes = [
                 file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)

@@ -4,6 +4,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -189,11 +190,31 @@ def list_files(files, suffixes):
     return paths
 
 
+def check_place(path, what):
+    """Refuse a path that no file can be written to, before hours of learning."""
+    if path is None:
+        return
+    path = Path(path)
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {path.absolute().parent} for {what}; make it first."
+        )
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file for {what}; name a file in it.")
+
+
+def check_count(name, value):
+    """Refuse what is neither None nor a whole number of at least 1."""
+    if value is not None and not (isinstance(value, Integral) and value >= 1):
+        raise ValueError(f"{name}={value!r} is no number of them; pass an integer of at least 1.")
+    return value
+
+
 def check_columns(path, present, asked):
     """Refuse columns that a file has not."""
     for name in asked or ():
         if name not in present:
-            other = other_separator(present)
+            other = other_separator(present) or no_names(present)
             raise ValueError(
                 f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
                 f"{', …' if len(present) > 10 else ''}{'; ' if other else ''}{other}."
@@ -211,6 +232,17 @@ def other_separator(names):
     typed = {"\t": "tab"}.get(sign, sign)
     decimal = " and, for numbers like 1,5, decimal=',' (--decimal ,)" if sign == ";" else ""
     return f"set delimiter={sign!r} (--delimiter '{typed}'){decimal}"
+
+
+def no_names(names):
+    """What to set where the first line of a CSV file has numbers in it, not names; else nothing."""
+    for name in names:
+        try:
+            float(name)
+        except ValueError:
+            continue
+        return "if these are values, pass header=False (--no-header), and the columns are called 0, 1, 2"
+    return ""
 
 
 COMPRESSIONS = (".gz", ".bz2", ".xz")

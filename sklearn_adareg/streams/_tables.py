@@ -105,11 +105,16 @@ def level_name(value):
 
 def targets(table, name, labels):
     """A column as targets: labels, or numbers. Whole numbers are labels of an integer type, however they are stored."""
-    if kind(table, name) == "number" and not _is_boolean(table, name):
+    found = kind(table, name)
+    if found not in ("number", "text"):
+        raise ValueError(
+            f"The target {name!r} has the type {found}, which is neither a number nor text; name another target, or convert it."
+        )
+    if found == "number" and not _is_boolean(table, name):
         values = numbers(table, name)
         missing = np.isnan(values)
-        if labels:
-            values = whole_numbers(values)
+        if labels and not missing.any():
+            values = number_labels(values, f"The target {name!r}")
     elif labels or _is_boolean(table, name):
         codes, names = levels(table, name)
         missing = codes < 0
@@ -118,8 +123,8 @@ def targets(table, name, labels):
             values = values == "True"
     else:
         raise ValueError(
-            f"The target {name!r} has the type {kind(table, name)}, and a regressor needs numbers; name another target, or use "
-            "AdaRegClassifier."
+            f"The target {name!r} has the type {found}, and a regressor needs numbers; name another target, or use "
+            "AdaRegClassifier (--task classification)."
         )
     if missing.any():
         raise MissingTarget(name, int(np.flatnonzero(missing)[0]))
@@ -133,6 +138,18 @@ def whole_numbers(values):
         values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all()
     )
     return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
+
+
+def number_labels(values, name):
+    """Numbers as labels: whole ones."""
+    found = whole_numbers(values)
+    if found.dtype.kind == "f" and len(found):
+        odd = found[found != np.rint(found)]
+        raise ValueError(
+            f"{name} has numbers such as {float((odd if len(odd) else found)[0])!r}, which are no labels; use AdaRegRegressor "
+            "(--task regression), or make labels of them."
+        )
+    return found
 
 
 class MissingTarget(ValueError):

@@ -1,43 +1,65 @@
-"""Text files in blocks of whole lines: svmlight and CSV."""
+"""Text files in blocks of whole lines; svmlight."""
 
 import bz2
 import gzip
 import io
 import lzma
+import zlib
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from .._kernels._svmlight import read_lines
-from . import _tables
-from ._streams import Chunk, FileStream, check_columns, other_separator
+from ._streams import Chunk, FileStream, check_count
 
 CHUNK_BYTES = 2**22
-# 1,5 and 1.5; 1,234,567.8; 1.234.567,8; but not dates such as 01.02.2020
-LIKE_A_NUMBER = (
-    r"^\s*[+-]?([0-9]*[.,]?[0-9]*([eE][+-]?[0-9]+)?"
-    r"|[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?)\s*$"
-)
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def blocks(path, place, size):
+def blocks(path, place, size, quotes=False):
     """(block, its end, share of the file read): blocks of whole lines, ``size`` bytes up to the next end of a line.
 
     Places are bytes of the text, uncompressed. A block is determined by its beginning, so a reading that begins at the end of a
-    block has the same blocks from there on.
+    block has the same blocks from there on. With ``quotes`` a block does not end within quotes, which may have lines in them.
     """
     path = Path(path)
     whole = max(path.stat().st_size, 1)
-    with open(path, "rb") as raw:
-        opener = OPENERS.get(path.suffix.lower())
-        file = raw if opener is None else opener(raw)
-        file.seek(place)
-        while block := file.read(size):
-            block += file.readline()
-            place += len(block)
-            yield block, place, raw.tell() / whole
+    try:
+        with open(path, "rb") as raw:
+            opener = OPENERS.get(path.suffix.lower())
+            file = raw if opener is None else opener(raw)
+            file.seek(place)
+            while block := file.read(size):
+                block += file.readline()
+                if quotes and block.count(b'"') % 2:
+                    block += _closing_lines(file, size)
+                place += len(block)
+                yield block, place, raw.tell() / whole
+    except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+        raise _damaged(path, error) from error
+    except OSError as error:
+        if error.errno is None:  # of a decompressor, not of the disk
+            raise _damaged(path, error) from error
+        raise
+
+
+def _closing_lines(file, size):
+    """Lines up to one with an odd number of quotes, or ``size`` bytes of them: a lone quote does not take in the whole file."""
+    lines, length = [], 0
+    while length < size and (line := file.readline()):
+        lines.append(line)
+        length += len(line)
+        if line.count(b'"') % 2:
+            break
+    return b"".join(lines)
+
+
+def _damaged(path, error):
+    return ValueError(
+        f"{path.name} cannot be decompressed ({str(error).rstrip('.')}); it is cut off, damaged, or not what its name ends in: copy "
+        "it anew, or rename it."
+    )
 
 
 class SvmlightStream(FileStream):
@@ -79,9 +101,9 @@ class SvmlightStream(FileStream):
 
     def __init__(self, files, *, n_features=None, zero_based="auto", chunk_bytes=CHUNK_BYTES):
         super().__init__(files)
-        self.n_features = n_features
+        self.n_features = check_count("n_features", n_features)
         self.zero_based = zero_based
-        self.chunk_bytes = chunk_bytes
+        self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
         self._found = None
 
     def _read(self, path, place, columns):
@@ -163,178 +185,3 @@ def _plain(block, n_features, zero_based):
         return None
     shape = (rows, int(largest) + 1 if n_features is None else n_features)
     return sparse.csr_matrix((data, indices, ends), shape), y
-
-
-class CSVStream(FileStream):
-    """The rows of CSV files, in chunks of whole lines, parsed by pyarrow.
-
-    The first line has the names of the columns. The first chunk decides which columns hold numbers and which text. An empty field,
-    and what pyarrow takes for null (``NA``, ``null``, ``NaN``, …), is a missing value. A quoted value may have a delimiter in it but
-    no line break.
-
-    Parameters
-    ----------
-    files : path, or list of paths
-        Text, or compressed text (.gz, .bz2, .xz); a folder stands for its files, sorted by name.
-    delimiter : str or None, default=None
-        What separates the values; None is a tab where the name ends in ``.tsv``, a semicolon where ``decimal`` is a comma, and a
-        comma elsewhere.
-    decimal : str, default="."
-        What separates the whole part of a number from its fraction; ``","`` reads ``1,5``. A column that would be text although
-        all of its values are numbers, with another decimal point or with separators of thousands, is refused unless ``text``
-        names it.
-    text : list of str, default=()
-        Columns that are text though they look like numbers, such as codes with leading zeros.
-    chunk_bytes : int, default=2**22
-        Size of a chunk of text, which is extended to the end of a line.
-
-    See Also
-    --------
-    ParquetStream : Files that are faster to read.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from sklearn_adareg.streams import CSVStream
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "rows.csv"
-    ...     _ = path.write_text("size,colour\\n1.5,red\\n2,blue\\n")
-    ...     [chunk] = CSVStream(path).chunks()  # doctest: +SKIP
-    >>> chunk.X.column_names  # doctest: +SKIP
-    ['size', 'colour']
-    """
-
-    suffixes = (".csv", ".tsv")
-
-    def __init__(self, files, *, delimiter=None, decimal=".", text=(), chunk_bytes=CHUNK_BYTES):
-        super().__init__(files)
-        _tables.arrow("Reading CSV")
-        for name, sign in (("delimiter", delimiter), ("decimal", decimal)):
-            if sign is not None and not (
-                isinstance(sign, str) and len(sign) == 1 and sign.isascii()
-            ):
-                raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
-        self.delimiter = delimiter
-        self.decimal = decimal
-        self.text = list(text)
-        self.chunk_bytes = chunk_bytes
-        self._kinds = None
-
-    def _read(self, path, place, columns):
-        kinds = self._types()
-        names, header = self._header(path)
-        if set(names) != set(kinds):
-            strange = sorted(set(names) ^ set(kinds))
-            raise ValueError(
-                f"{path.name} and {self.files[0].name} do not have the same columns: {strange[0]!r} is in one of them only; read "
-                "them as two streams."
-            )
-        check_columns(path, names, columns)
-        for block, end, done in blocks(path, max(place, header), self.chunk_bytes):
-            table = self._parsed(path, block, names, kinds, columns)
-            if table.num_rows:
-                yield Chunk(table, end=end, done=done)
-
-    def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_bytes": self.chunk_bytes,
-            "delimiter": self.delimiter,
-            "decimal": self.decimal,
-            "text": self.text,
-        }
-
-    def _findings(self):
-        return {} if self._kinds is None else {"kinds": self._kinds}
-
-    def _recall(self, found):
-        self._kinds = found.get("kinds")
-
-    def _header(self, path):
-        """The names in the first line, and where the second begins."""
-        first, end, _ = next(blocks(path, 0, 1), (b"", 0, 0))
-        if not first.strip():
-            raise ValueError(
-                f"{path.name} is empty; a CSV file begins with the names of its columns."
-            )
-        table = self._csv(first, None, None)
-        return table.column_names, end
-
-    def _types(self):
-        """Column → "number", "text" or the name of another type, by the first chunk with rows."""
-        if self._kinds is None:
-            path = self.files[0]
-            names, header = self._header(path)
-            unknown = [name for name in self.text if name not in names]
-            if unknown:
-                raise ValueError(
-                    f"text names the column {unknown[0]!r}, and {path.name} has none of that name; check the spelling."
-                )
-            block = next((block for block, *_ in blocks(path, header, self.chunk_bytes)), b"")
-            given = {name: "text" for name in self.text}
-            table = self._parsed(path, block, names, given, None) if block.strip() else None
-            if table is not None:
-                self._check_decimals(path, table)
-            self._kinds = {
-                name: "number" if table is None else _tables.kind(table, name) for name in names
-            }
-        return self._kinds
-
-    def _parsed(self, path, block, names, kinds, columns):
-        pa = _tables.arrow("Reading CSV")
-        types = {"number": pa.float64(), "text": pa.string()}
-        wanted = {name: types[kind] for name, kind in kinds.items() if kind in types}
-        try:
-            return self._csv(block, names, wanted, columns)
-        except pa.ArrowInvalid as error:
-            other = other_separator(names)
-            advice = (
-                "a column whose first rows are numbers is read as numbers unless text=[…] (--categorical) names it, and a value has "
-                f"no line break in it. If it is not {self._separator()!r} that separates the values, set delimiter (--delimiter)"
-            )
-            raise ValueError(
-                f"{path.name} cannot be read ({str(error).splitlines()[0].rstrip('.')}); {other or advice}."
-            ) from error
-
-    def _check_decimals(self, path, table):
-        """Refuse numbers that would be read as text, for their decimal commas or their separators of thousands."""
-        import pyarrow.compute as pc
-
-        other = "." if self.decimal == "," else ","
-        for name in table.column_names:
-            if name in self.text or _tables.kind(table, name) != "text":
-                continue
-            values = table.column(name).drop_null()
-            if pc.all(pc.match_substring_regex(values, LIKE_A_NUMBER)).as_py():
-                odd = [value for value in values.to_pylist() if other in value]
-                both = [value for value in odd if self.decimal in value]
-                point = "" if both else f"set decimal={other!r} (--decimal {other}), "
-                raise ValueError(
-                    f"The column {name!r} of {path.name} has values such as {[*both, *odd, values[0].as_py()][0]!r}, which are no "
-                    f"numbers with decimal={self.decimal!r}; {point}write numbers without separators of thousands, or take the "
-                    f"column as text by text=[{name!r}] (--categorical {name})."
-                )
-
-    def _separator(self):
-        if self.delimiter is not None:
-            return self.delimiter
-        if any(".tsv" in path.suffixes for path in self.files):
-            return "\t"
-        return ";" if self.decimal == "," else ","
-
-    def _csv(self, block, names, types, columns=None):
-        pa = _tables.arrow("Reading CSV")
-        import pyarrow.csv as arrow_csv
-
-        return arrow_csv.read_csv(
-            pa.BufferReader(block),
-            read_options=arrow_csv.ReadOptions(column_names=names),
-            parse_options=arrow_csv.ParseOptions(delimiter=self._separator()),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=types,
-                decimal_point=self.decimal,
-                strings_can_be_null=True,
-                include_columns=columns,
-            ),
-        )
