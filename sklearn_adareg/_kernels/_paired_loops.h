@@ -158,16 +158,21 @@ ADAREG_CLONES static void adareg_recent_dots(const double *recent, ptrdiff_t str
 {
     if (K > 1)
         adareg_recent_dots_of(recent, stride, index, z, margins, n, K);
-    else if (index || stride > 1)
+    else if (index)
         adareg_recent_dots_of(recent, stride, index, z, margins, n, 1);
-    else { /* in eight sums */
+    else { /* in eight sums, the same ones wherever the numbers lie */
         double part[8] = {0};
         ptrdiff_t j = 0;
-        for (; j + 8 <= n; j += 8)
-            for (int k = 0; k < 8; k++)
-                part[k] += z[j + k] * recent[j + k];
+        if (stride == 1)
+            for (; j + 8 <= n; j += 8)
+                for (int k = 0; k < 8; k++)
+                    part[k] += z[j + k] * recent[j + k];
+        else
+            for (; j + 8 <= n; j += 8)
+                for (int k = 0; k < 8; k++)
+                    part[k] += z[j + k] * recent[(j + k) * stride];
         for (; j < n; j++)
-            part[0] += z[j] * recent[j];
+            part[0] += z[j] * recent[j * stride];
         margins[0] = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
     }
 }

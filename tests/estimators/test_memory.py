@@ -149,3 +149,12 @@ def test_what_predicts_beyond_100_features_is_what_is_published():
         losses.append(np.logaddexp(0, -label * model.decision_function([row])[0]))
         model.partial_fit([row], [label])
     assert model.progressive_loss_ == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def test_a_copy_that_began_with_sparse_rows_goes_on_alike_with_dense_ones():
+    X, y = turning(300, 101)
+    model = AdaRegClassifier().partial_fit(sparse.csr_array(X[:200]), y[:200], classes=[-1, 1])
+    copy = pickle.loads(pickle.dumps(model))  # whose numbers lie elsewhere
+    for one in (model, copy):
+        one.partial_fit(X[200:], y[200:])
+    np.testing.assert_array_equal(model.coef_, copy.coef_)
