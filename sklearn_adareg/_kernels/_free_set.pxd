@@ -20,6 +20,12 @@ cdef class FreeSet:
     cdef double* unit
     cdef const double* G
     cdef const double* g
+    cdef double* over_unit
+    cdef double* alone               # 1/K_ii of what is not in G, 0 of others
+    cdef const double* P             # of G, or NULL: P − weight v vᵀ of G + g gᵀ,
+    cdef const double* v
+    cdef double weight
+    cdef const double* u             # and the point without a domain
     cdef double* moved
     cdef double* product
     cdef int[::1] _free
@@ -28,6 +34,8 @@ cdef class FreeSet:
 
     cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil
     cdef void load(self) noexcept nogil
+    cdef void know(self, const double* P, const double* v, double weight, const double* u) noexcept nogil
+    cdef void times_H(self, const double* q, Py_ssize_t m, double* out) noexcept nogil
     cdef bint few_between(self, double lower, double upper) noexcept nogil
     cdef bint few_nonzero(self) noexcept nogil
     cdef int within_bounds(self, double lower, double upper) noexcept nogil

@@ -11,15 +11,15 @@ w = f − K(x − a) is kept beside x and corrected with every change of it. Sta
 who has the slower way, which always ends.
 """
 from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
-from ._factor_loops cimport cholesky, cholesky_solve, symmetric_times
-from ._loops cimport axpy, combine
+from ._factor_loops cimport cholesky, cholesky_solve, shape, symmetric_times
+from ._loops cimport axpy, combine, dot
 from ._metric cimport STALLED
 
 import numpy as np
 
-cdef int SWEEPS = 2                 # of coordinate descent, for the first states between bounds
+cdef int SWEEPS = 1                 # of coordinate descent, for the first states between bounds
 cdef int STEPS = 15
 cdef double FREE = 0.6              # of all coordinates: with more of them free where a step begins, the way by H is shorter
 cdef double MOST = 0.8              # as many may be free on the way
@@ -29,42 +29,55 @@ cdef double TOLERANCE = 1e-14
 cdef class FreeSet:
     def __cinit__(self, Py_ssize_t d, Py_ssize_t n):
         self.d, self.n = d, n
-        self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(11 * n)
+        self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(13 * n)
         self._free, self._state = np.zeros(n, dtype=np.intc), np.zeros(n, dtype=np.int8)
         self.K, self.block = &self._matrices[0], &self._matrices[n * n]
         cdef double* start = &self._vectors[0]
         self.a, self.f, self.x, self.w = start, start + n, start + 2 * n, start + 3 * n
         self.root, self.right, self.moved, self.product = start + 4 * n, start + 5 * n, start + 7 * n, start + 8 * n
         self.inverse, self.unit = start + 9 * n, start + 10 * n
+        self.over_unit, self.alone = start + 11 * n, start + 12 * n
 
     cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil:
         """K = factor · S(G + g gᵀ)S with S = diag(units) of the coefficients, 1 of the intercept; units may be NULL, and g for g = 0.
 
-        Here only its diagonal is made; ``load`` makes the rest.
+        A coordinate that is not in G, and has a 0 on its diagonal, is on its own, with S_ii² there. Here only the diagonal of K is
+        made; ``load`` makes the rest.
         """
         cdef Py_ssize_t i, n = self.n
-        cdef double along, root = sqrt(factor)
-        self.G, self.g = G, g
+        cdef double along, size, root = sqrt(factor)
+        self.G, self.g, self.P = G, g, NULL
         for i in range(n):
             along = g[i] if g != NULL else 0.0
             self.unit[i] = root * (units[i] if units != NULL and i < self.d else 1.0)
-            self.root[i] = self.unit[i] * sqrt(G[i * n + i] + along * along)
+            size = G[i * n + i] + along * along
+            self.over_unit[i], self.alone[i] = 1 / self.unit[i], 0
+            self.root[i] = self.unit[i] * sqrt(size if size > 0 else 1 / factor)
             self.inverse[i] = 1 / (self.root[i] * self.root[i])
+            if not size > 0:
+                self.alone[i] = self.inverse[i]
 
     cdef void load(self) noexcept nogil:
-        cdef Py_ssize_t i, j, n = self.n
-        cdef double* row
-        cdef const double* source
-        cdef double along, size
+        cdef Py_ssize_t i, n = self.n
+        shape(self.G, self.g, self.unit, self.K, n)
         for i in range(n):
-            row, source, size = self.K + i * n, self.G + i * n, self.unit[i]
-            if self.g == NULL:
-                for j in range(n):
-                    row[j] = source[j] * (size * self.unit[j])
-            else:
-                along = self.g[i]
-                for j in range(n):
-                    row[j] = (source[j] + along * self.g[j]) * (size * self.unit[j])
+            self.K[i * n + i] = self.root[i] * self.root[i]
+
+    cdef void know(self, const double* P, const double* v, double weight, const double* u) noexcept nogil:
+        """The inverse of G, with weight v vᵀ that of G + g gᵀ; and the point u without a domain."""
+        self.P, self.v, self.weight, self.u = P, v, weight, u
+
+    cdef void times_H(self, const double* q, Py_ssize_t m, double* out) noexcept nogil:
+        """out = K⁻¹q, where ``know`` told how, for the first m coordinates, and with 0 for the others in q."""
+        cdef Py_ssize_t i
+        for i in range(m):
+            self.moved[i] = q[i] * self.over_unit[i]
+        memset(self.product, 0, m * sizeof(double))
+        combine(self.P, self.n, NULL, self.moved, m, self.product, m)
+        if self.weight != 0:
+            axpy(-self.weight * dot(self.v, self.moved, m), self.v, self.product, m)
+        for i in range(m):
+            out[i] = self.product[i] * self.over_unit[i] + self.alone[i] * q[i]
 
     cdef bint few_between(self, double lower, double upper) noexcept nogil:
         """Whether few enough of the coefficients of x are between the bounds."""

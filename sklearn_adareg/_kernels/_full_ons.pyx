@@ -1,33 +1,30 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """full, ψ(λ) = η/λ: H_t = η G_t⁻¹ without a decomposition, O(D²) a round (see ``_inverse``)."""
-from libc.math cimport fabs, fmax, sqrt
+from libc.math cimport sqrt
 from libc.string cimport memcpy
 
 from ._domains cimport Domain
 from ._fading cimport Fading
 from ._full cimport Full
-from ._free_set cimport FreeSet
+from ._free_step cimport FreeStep, free_step
 from ._inverse cimport Inverse
 from ._loops cimport axpy, dot
-from ._metric cimport NOT_PREPARED, STALLED
+from ._metric cimport NOT_PREPARED
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
 
 import numpy as np
 
-cdef double GOOD_RESIDUAL = 1e-11    # as for the projections by H
-
 
 cdef class FullONS(Full):
     """The Online Newton Step: G_t⁻¹ g_t = v / (1 + g_tᵀv) with v = G_{t−1}⁻¹ g_t."""
 
     cdef Inverse inverse
-    cdef FreeSet free                # the domain's, or None
+    cdef FreeStep by_G               # or None
     cdef Fading fading               # None: nothing is forgotten
     cdef double[::1] weights         # per lane: 1 / (1 + gᵀv)
     cdef double[::1] sparse_g
-    cdef double[::1] back            # H times the multipliers of a projection
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
@@ -37,10 +34,7 @@ cdef class FullONS(Full):
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.inverse = Inverse(arrays, whole=not self.unconstrained, whole_G=not self.unconstrained)
-        if self.inverse.G_at_once:
-            domain.prepare_free(setting.D)
-        self.free = domain.free_set
-        self.back = np.empty(setting.D)
+        self.by_G = free_step(domain, self.inverse)
         self.fading = Fading(setting, self.inverse, arrays) if self.memory is not None else None
         self.weights, self.sparse_g = np.empty(setting.L), np.empty(setting.D)
 
@@ -111,59 +105,19 @@ cdef class FullONS(Full):
                 self.fading.pass_by(l, self.memory.lam, self.memory.lost)
 
     cdef int project_by_G(self, Py_ssize_t lane) noexcept nogil:
-        """x − base minimises ½(·)ᵀH⁻¹(·) + ρ b·(·) over the domain, b = g_t or θ_t, in raw units; checked by H."""
+        """x − base minimises ½(·)ᵀH⁻¹(·) + ρ b·(·) over the domain, b = g_t or θ_t, in raw units."""
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
-        cdef double unit, factor = self.fade(lane) / self.setting.eta[lane]
-        cdef double* goal = &self.goal[lane, 0]
-        if self.free is None:
+        cdef double unit, weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0
+        if self.by_G is None:
             return NOT_PREPARED
-        self.free.begin(&self.inverse.G[lane, 0, 0], &self.g[lane, 0] if self.weights[lane] != 1.0 else NULL, factor,
-                        &self.units[0] if self.own_units else NULL)
         for i in range(D):
             unit = self.units[i] if i < self.setting.d else 1.0
-            self.free.x[i] = self.x[lane * D + i] / unit
-            self.free.a[i] = self.begun(i) / unit if self.setting.dual else self.free.x[i]
-            self.free.f[i] = -self.rho[lane] * self.sums[lane, i] * unit
-        if not self.domain.few_are_free():
-            return STALLED
-        self.free.load()
-        if self.domain.project_free() != 0 or not self.domain.accepts(self.free.x):
-            return STALLED
-        if not self.residual_by_H(lane, goal, self.free.x, self.free.w) <= GOOD_RESIDUAL:
-            return STALLED
-        memcpy(goal, self.free.x, D * sizeof(double))
-        return 0
-
-    cdef double residual_by_H(self, Py_ssize_t lane, const double* u, const double* c, double* w) noexcept nogil:
-        """The largest |u − c − Hw|_i relative to what rounding does to it, as in ``Metric``; in raw units, w in those of x then."""
-        cdef Py_ssize_t i
-        cdef Py_ssize_t D = self.setting.D
-        cdef double weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0
-        cdef double factor = self.setting.eta[lane] / self.fade(lane)
-        cdef double reach = 0.0, squares = 0.0, top = 0.0, worst = 0.0, unit, size, part
-        cdef const double* v = self.inverse.next_v(lane)
-        for i in range(D):
-            top = fmax(top, fabs(w[i]))
-            w[i] /= self.units[i] if i < self.setting.d else 1.0
-        self.inverse.times(lane, w, &self.back[0])
-        if weight != 0.0:
-            axpy(-weight * dot(v, w, D), v, &self.back[0], D)
-        for i in range(D):
-            self.back[i] *= factor
-            size = self.inverse.P[lane, i, i] - weight * v[i] * v[i]
-            reach += sqrt(factor * size) * fabs(w[i])
-            squares += w[i] * self.back[i]
-        if squares > 0.0:
-            reach += self.domain.sum * (top / sqrt(squares))
-        for i in range(D):
-            unit = self.units[i] if i < self.setting.d else 1.0
-            part = fabs(u[i] - c[i] - self.back[i] / unit)
-            if part > 0.0:
-                size = self.inverse.P[lane, i, i] - weight * v[i] * v[i]
-                part /= fabs(u[i]) + fabs(c[i]) + sqrt(factor * size) / unit * reach
-            worst = part if not part <= worst else worst
-        return worst
+            self.by_G.x[i] = self.x[lane * D + i] / unit
+            self.by_G.a[i] = self.begun(i) / unit if self.setting.dual else self.by_G.x[i]
+            self.by_G.f[i] = -self.rho[lane] * self.sums[lane, i] * unit
+        return self.by_G.project(lane, weight, self.setting.eta[lane] / self.fade(lane), &self.g[lane, 0],
+                                 &self.units[0] if self.own_units else NULL, &self.goal[lane, 0])
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         cdef double weight = self.weights[lane] if self.weights[lane] != 1.0 else 0.0

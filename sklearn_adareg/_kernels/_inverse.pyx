@@ -40,8 +40,8 @@ def stay_narrow(bint wish):
 
 
 cdef class Inverse:
-    """G⁻¹ of each of L lanes. ``whole``: ``explicit`` is asked for in most rounds; ``whole_G``: ``shift`` is never, so that a small G
-    has both its triangles; with both, G is asked for in most rounds too, and takes gradients at once."""
+    """G⁻¹ of each of L lanes. ``whole``: ``explicit`` is asked for in most rounds; ``whole_G``: a small G has both its triangles.
+    With both, G is asked for in most rounds too, and takes gradients at once; otherwise ``shift`` is never with ``whole_G``."""
 
     @staticmethod
     def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, Py_ssize_t room=FOLD):
@@ -413,12 +413,18 @@ cdef class Inverse:
         axpy(by, &self.P[lane, i, 0], &self.P[lane, b, 0], self.D)
         for j in range(self.D):
             self.P[lane, j, b] += by * self.P[lane, j, i]
-        for j in range(self.D):                          # only the triangle that LAPACK calls upper is kept of G
+        for j in range(self.D):                          # the triangle of G that LAPACK calls upper
             if j < i:
                 self.G[lane, i, j] -= by * self.G[lane, b, j]
             elif j > i:
                 self.G[lane, j, i] -= by * (self.G[lane, b, j] if j <= b else self.G[lane, j, b])
         self.G[lane, i, i] += by * (by * corner - 2.0 * cross)
+        if self.G_at_once:
+            for j in range(self.D):
+                if j < i:
+                    self.G[lane, j, i] = self.G[lane, i, j]
+                else:
+                    self.G[lane, i, j] = self.G[lane, j, i]
 
     cdef void save_shift(self, UndoLog log, Py_ssize_t lane, Py_ssize_t i, Py_ssize_t b) noexcept nogil:
         """Log what ``shift`` changes."""

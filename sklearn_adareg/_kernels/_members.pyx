@@ -34,7 +34,7 @@ cdef class Members:
     def __init__(self, Setting setting, dict arrays, UndoLog undo, bint explicit):
         cdef double[:, :, ::1] cells = arrays["cells"]
         fields = arrays["fields"]
-        self.setting, self.inverse, self.undo = setting, Inverse(arrays, whole=explicit), undo
+        self.setting, self.inverse, self.undo = setting, Inverse(arrays, explicit, explicit), undo
         self.L, self.D, self.whole = setting.L, setting.D, setting.whole_lanes
         self.x = &cells[0, 0, 0]
         self.u = &cells[fields.index("u"), 0, 0] if "u" in fields else NULL

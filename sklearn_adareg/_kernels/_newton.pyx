@@ -21,8 +21,10 @@ from libc.string cimport memset
 
 from ._columns cimport Columns
 from ._domains cimport Domain
+from ._free_step cimport FreeStep, free_step
 from ._loops cimport axpy, dot
 from ._measured cimport Measured
+from ._metric cimport NOT_PREPARED
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -42,6 +44,8 @@ cdef class Newton(Measured):
     """G takes slopes and curvatures; features bring their own units."""
 
     cdef double[:, ::1] subgradient      # of the L1 penalty, in −1 to 1, or None
+    cdef FreeStep by_G                   # or None
+    cdef double[::1] lengths             # of this round's steps, in P z
 
     @classmethod
     def allocate(cls, Setting setting, bint sparse):
@@ -56,6 +60,8 @@ cdef class Newton(Measured):
         self.always_steps = setting.forgets          # what is forgotten is forgotten in every round
         self.subgradient = arrays.get("subgradient")
         self.longest_step = 0.0
+        self.by_G = free_step(domain, self.members.inverse)
+        self.lengths = np.zeros(setting.L)
 
     def accumulated(self):
         """G of each lane, (L, D, D), in features measured from their centers; a diagonal matrix where only the diagonal is kept."""
@@ -168,7 +174,7 @@ cdef class Newton(Measured):
         cdef Py_ssize_t D = self.setting.D
         cdef double slope, curvature, w, q, factor, square, total = 0.0, heaviest = 0.0
         for l in range(self.setting.L):
-            self.members.weights[l] = 0.0
+            self.members.weights[l] = self.lengths[l] = 0.0
             if self.rests[l]:
                 continue
             if self.slopes[l] == 0.0 and self.curvatures[l] == 0.0:      # neither x nor P would change
@@ -179,6 +185,7 @@ cdef class Newton(Measured):
             square = slope * slope / self.round_weight
             w = curvature if self.steep and curvature > 0.0 else 0.5 * (square + curvature)
             factor = self.setting.eta[l] * self.rho[l] * slope / (1.0 + (w + self.setting.eta[l] * curvature) * q)
+            self.lengths[l] = factor
             total += self.members.move(l, factor, self.index, self.z, self.n, &self.move[l, 0])
             if not self.steep and curvature > 0.0:
                 w = 0.5 * (fmin(square, SURPRISE * curvature) + curvature)
@@ -248,6 +255,23 @@ cdef class Newton(Measured):
             k = (<Py_ssize_t> self.clock.t * turns + j) % many
             k = self.setting.d if k == self.entered else self.order[k]
             self.members.return_prior(lane, k, lost * many / turns * self.ridge_of(lane, k))
+
+    cdef int project_by_G(self, Py_ssize_t lane) noexcept nogil:
+        """With the row in G, G times the step is the row times the length of the step, over the weight 1/(1 + wq)."""
+        cdef Py_ssize_t i, j
+        cdef Py_ssize_t D = self.setting.D
+        cdef double weight = self.members.weights[lane]
+        cdef double length = self.lengths[lane] / weight if weight != 0.0 else self.lengths[lane]
+        if self.by_G is None or lane >= self.members.whole:
+            return NOT_PREPARED
+        for i in range(D):
+            self.by_G.x[i] = self.by_G.a[i] = self.x[lane * D + i] / (self.units[i] if i < self.setting.d else 1.0)
+            self.by_G.f[i] = 0.0
+        for j in range(self.n):
+            i = self.index[j] if self.index != NULL else j
+            self.by_G.f[i] = -length * self.z[j] * (self.units[i] if i < self.setting.d else 1.0)
+        return self.by_G.project(lane, weight, self.members.inflation[lane], self.members.inverse.next_g(lane), &self.units[0],
+                                 &self.goal[lane, 0])
 
     cdef void explicit_H(self, Py_ssize_t lane) noexcept nogil:
         self.members.explicit(lane, self.index, self.z, self.n, &self.H[0, 0])

@@ -15,7 +15,7 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
-    "_committee_candidates",
+    "_committee_candidates _stack_regression",
     "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",
@@ -26,12 +26,12 @@ LAYERS = (
     "_coordinates",
     "_structures",
     "_basis _partition _fading _directions",
-    "_members",
+    "_members _free_step",
     "_objective _inverse _columns _cells _regression _lasso _column_descent",
     "_units _l2_ball _simplex",
     "_domains _sum_constrained",
     "_bound_constrained _free_set",
-    "_metric _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
+    "_metric _secular _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
     "_tracks",
     "_block_loops _jacobi_loops _cyclic_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops"
     " _power_loops _loops _lapack",

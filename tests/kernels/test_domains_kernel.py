@@ -206,6 +206,30 @@ def test_projection_by_the_inverse_satisfies_the_optimality_conditions(name, int
     assert solved >= 8
 
 
+@pytest.mark.parametrize("intercept", [False, True])
+def test_ball_by_the_inverse_does_not_depend_on_the_start(intercept):
+    rng = np.random.default_rng(4)
+    for d, condition, size in product((1, 7, 64), (1.0, 1e3), (1e-4, 0.1, 0.9, 0.999)):
+        K = random_spd(rng, d + intercept, condition)
+        H = np.linalg.inv(K)
+        a, f = np.zeros(d + intercept), K @ rng.normal(size=d + intercept)
+        u = a + H @ f
+        r = size * np.linalg.norm(u[:d])
+        starts = [None, rng.normal(size=d + intercept), u]
+        for _ in range(2):
+            found = []
+            for start in starts:
+                if start is not None:
+                    start = start * (r / np.linalg.norm(start[:d]))
+                x, w = DOMAINS["l2"](d, r).project_by(K, a, f, start)
+                assert kkt_residual("l2", u[:d], H[:d, :d], x[:d], w[:d], r) <= 1e-11
+                found.append(x)
+            np.testing.assert_allclose(
+                found[1:], [found[0]] * (len(found) - 1), rtol=1e-8, atol=1e-9 * r
+            )
+            starts = [found[0], -found[0]]
+
+
 def peer_projection(name, u, H, r):
     """SLSQP on c = c⁺ − c⁻, which makes every polyhedron linear."""
     d = len(u)
