@@ -184,6 +184,11 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         **shape._asdict(),
         intercept=intercept,
         sparse=is_sparse,
+        recent=paired
+        and in_order
+        and params["half_life"] == params["average"] == "auto"
+        and params["domain"] is None
+        and not params["alpha"],
         half_life=resolve_half_life(params["half_life"]),
         as_published=params["average"] == "auto" and isinstance(params["average"], str),
         refresh=float(params["refresh"]) if entry.operator_antitone else 0.0,

@@ -183,7 +183,8 @@ memory_ : float
     The effective number of rows in use now, :math:`\\sum_k w_k (1-\\lambda_k^t)/(1-\\lambda_k)` over the members of a committee, with
     :math:`t` where :math:`\\lambda_k = 1`: member k multiplies the weight of earlier rows by :math:`\\lambda_k` at each row, and
     :math:`w_k` is the total weight in ``coef_`` of the members with that :math:`\\lambda_k`, normalised over the positive ones.
-    Without a committee :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of h; where nothing is forgotten it is ``t_``. It falls
+    Beyond 100 features the learner with a short memory counts with its 100 rows, the others with all. With
+    :math:`\\lambda = 2^{-1/h}` for a ``half_life`` of h there is one member; where nothing is forgotten it is ``t_``. It falls
     when a stream changes and grows back. Every pass of ``fit`` counts its rows again.
 method_ : str
     The method in use: ``"algorithm1"``, the paper's algorithm with one step size; where ``eta="auto"`` learns the step size,

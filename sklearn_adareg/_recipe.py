@@ -58,6 +58,7 @@ class Recipe:
     as_published: bool = (
         False  # progressive losses are those of the published model; otherwise of the iterates
     )
+    recent: bool = False  # a stack also has an iterate and a regression with a short memory
     half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float
     start: float = 0.0  # each coefficient of x_1

@@ -93,6 +93,8 @@ def _write(block, x):
         structure.field("x")[:] = x / structure.arrays["root"]
     else:
         structure.field("x")[:] = x
+    if block.recipe.recent:
+        structure.arrays["recent"][:] = x[: block.recipe.lanes].T
 
 
 def _set_units(block, X):

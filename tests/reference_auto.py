@@ -96,6 +96,22 @@ class Residuals:
         curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r / self.rho, 0.0)
         return value * self.rho**self.degree, slope, curvature
 
+    def look(self, margin, y):
+        """Loss, slope and curvature at another margin, in the units of the round; a log link's loss above the least."""
+        if self.degree:
+            r = (margin + self.offset - y) / self.rho
+            value, slope = LOSSES[self.loss](r, 0.0, PARAMETERS)
+            curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(r, 0.0)
+            return value * self.rho**self.degree, slope / self.rho, curvature / self.rho**2
+        m = self.offset + np.clip(margin, -15, 15) if self.shifted else margin
+        value, slope = LOSSES[self.loss](m, y, PARAMETERS)
+        curvature = CURVATURES.get(self.loss, lambda m, y: 0.0)(m, y)
+        if self.loss != "poisson":
+            return value, slope, curvature
+        least = LOSSES[self.loss](np.log(y), y, PARAMETERS)[0] if y > 0 else 0.0
+        unit = self.rho * self.unit
+        return max(0.0, value - least), slope / unit, curvature / unit
+
     def counted(self, residual):
         """Its square; beyond a hundred root mean squares it counts as a hundred."""
         known = self.squares / self.weight if self.squares else np.inf

@@ -3,7 +3,7 @@
 from functools import partial
 
 import numpy as np
-from reference import POTENTIALS, preconditioner, project, prox
+from reference import CLASSIFIER_LOSSES, POTENTIALS, preconditioner, project, prox
 from reference_auto import (
     DEGREES,
     STEEP,
@@ -109,17 +109,69 @@ def confined(c, domain, radius):
     return c * radius / size if radius is not None and size > radius else c
 
 
+class RecentLane:
+    """An iterate that moves as the fast lane would if a hundred rounds had made its G; no average."""
+
+    def __init__(self, D, eta, epsilon, residuals):
+        self.x, self.eta, self.most, self.residuals = (
+            np.zeros(D),
+            eta,
+            epsilon ** (-2 / 3),
+            residuals,
+        )
+
+    def step(self, z, slope, curvature, omega, factor, fast, t, implicit):
+        h = np.minimum(np.diag(fast.memory.G) ** (-2 / 3) * max(1, t / 100) ** (2 / 3), self.most)
+        h = factor * self.eta * h
+        length = omega * (z**2 @ h)
+        exact = implicit is not None and slope != 0
+        slope = implicit(z @ self.x, length) if exact else slope / (1 + curvature * length)
+        self.x = self.x - self.residuals.rho * omega * slope * h * z
+
+
+class Sides:
+    """Whether a combination that forgets counts, and how much: by losses of the last 500 rows."""
+
+    def __init__(self):
+        self.steady = self.recent = self.surprise = 0.0
+        self.total, self.weight = 0.0, 0.0
+
+    def share(self, t):
+        """Of the steady combination in round t."""
+        ahead = self.recent + 2 - self.steady > 1
+        surprised = 0.03 * self.surprise >= 1.2 * 0.002 * self.steady + 0.1
+        if t > 1000 and (t - 1) % 4096 >= 512 and ahead and not surprised:
+            return None
+        return 1 / (1 + np.exp(self.steady - self.recent - 2))
+
+    def judge(self, steady, recent, combined, weight, plain):
+        unit, cap = 1.0, 10.0
+        if not plain:
+            cap = 200.0
+            if self.total > 0:
+                combined = min(combined, 2 * cap * self.total / self.weight)
+            self.total, self.weight = self.total + weight * combined, self.weight + weight
+            unit = 2 * self.total / self.weight
+        if unit > 0:
+            self.surprise = 0.97 * self.surprise + weight * min(steady / unit, cap)
+            if recent is not None:
+                self.steady = 0.998 * self.steady + weight * min(steady / unit, cap)
+                self.recent = 0.998 * self.recent + weight * min(recent / unit, cap)
+
+
 class Combination:
     """v of M = v·f, learnt by Newton steps with forgetting."""
 
-    def __init__(self, width, lam):
+    def __init__(self, width, lam, forgetful=False):
         self.v, self.S, self.lam = np.eye(width)[0], np.zeros((width, width)), lam
+        self.forgetful = forgetful
 
         self.Q = np.zeros((width, width))  # of the penalty, ½ v'Qv, as last computed
         self.numbers = 0  # read since then
 
     def learn(self, t, hessian, gradient, unit):
-        self.S = self.S * self.lam * (t / (t + 1)) ** 2 + hessian + self.Q / unit
+        fade = 0.99 if self.forgetful else self.lam * (t / (t + 1)) ** 2
+        self.S = self.S * fade + hessian + self.Q / unit
         gradient = gradient + self.Q @ self.v / unit
         self.v = self.v - np.linalg.solve(self.S + 20 * np.eye(len(self.v)), gradient)
 
@@ -167,6 +219,7 @@ def stacked(
     radius=None,
     zeros=False,
     make_lanes=None,
+    recent=False,
 ):
     """One pass; ``n_classes`` for softmax. (K, D) weights and the progressive loss.
 
@@ -174,7 +227,7 @@ def stacked(
 
     "auto" is a pair of p-norm potentials, p = 2 with the first rate and p = 1/2 with the second, takes implicit
     steps wherever the loss has a curvature. A unit grows by at most 4/n of itself in a row. ``zeros`` restores those of
-    the L1 penalty where the combination is published.
+    the L1 penalty where the combination is published. ``recent``: with an iterate and a combination of short memory.
     """
     paired = potential == "auto"
     potential = "pnorm" if paired else potential
@@ -208,6 +261,8 @@ def stacked(
     lanes = [members(D, residuals) for _ in range(K)]
     own = Residuals(loss, shifted, lam)  # of the combined margin
     stack = Combination(4 if average is not False else 2, lam)
+    sides, forgetful = Sides(), Combination(5, 1.0, forgetful=True)
+    recents = [RecentLane(D, rates[1], epsilon, residuals()) for _ in range(K if recent else 0)]
     scale, spread, t, total = Scale(D, True, lam), 0.0, 0, 0.0
     for row in np.flatnonzero(omega > 0):
         t, w = t + 1, omega[row]
@@ -215,7 +270,7 @@ def stacked(
         spread = lam * spread + z @ z
         tau = discounted(np.ones(t), lam).sum()
         factor = np.sqrt(tau / spread)
-        for one in (own, *(lane.residuals for vector in lanes for lane in vector)):
+        for one in (own, *(lane.residuals for vector in [*lanes, recents] for lane in vector)):
             one.meet(y[row])
         for lane in (lane for vector in lanes for lane in vector):
             lane.x = np.minimum(growth, 1) * lane.x
@@ -225,30 +280,51 @@ def stacked(
         if average is not False:
             averages = [[lane.average(average) @ z for lane in vector] for vector in lanes]
             f = np.hstack([averages, lasts])
-        M = f @ stack.v
-        if n_classes:
-            label = int(y[row])
-            hit = np.eye(K)[label]
-            probabilities = softmax_of(M)
-            value = -np.log(probabilities[label])
-            b = (probabilities - hit) @ f
+        M = steady = f @ stack.v
+        share = sides.share(t) if recent else None
+        if share is not None:
+            f = np.column_stack([f, [lane.x @ z for lane in recents]])
+            lately = f @ forgetful.v
+            M = share * steady + (1 - share) * lately
+        if recent:
+            lasts = np.column_stack([lasts, M if share is None else f[:, 4]])
+
+        def learn(combination, margins, f, t=t, w=w, target=y[row]):
+            """The loss of a combination that gives these margins, which learns from it."""
+            if not n_classes:
+                value, g, h = own.look(margins[0], target)
+                unit = own.rho * own.gradient_unit
+                h = max(h, g**2)
+                combination.learn(t, w * h * np.outer(f[0], f[0]), w * g * f[0], unit)
+                return value
+            label = int(target)
+            probabilities = softmax_of(margins)
+            b = (probabilities - np.eye(K)[label]) @ f
             centred = f - probabilities @ f
             excess = max(0.0, 2 * (1 - probabilities[label]) - 1)
             hessian = centred.T @ (probabilities[:, None] * centred) + excess * np.outer(b, b)
-            stack.learn(t, w * hessian, w * b, 1.0)
+            combination.learn(t, w * hessian, w * b, 1.0)
+            return -np.log(probabilities[label])
+
+        if n_classes:
+            hit = np.eye(K)[int(y[row])]
+            value = -np.log(softmax_of(M)[int(y[row])])
             slopes = np.array([softmax_of(m) - hit for m in lasts.T]).T
             curvatures = (slopes + hit[:, None]) * (1 - slopes - hit[:, None])
         else:
-            value, g, h = own.suffer(M[0], y[row], w)
-            h = max(h, g**2) / own.rho**2
-            unit = own.rho * own.gradient_unit
-            stack.learn(t, w * h * np.outer(f[0], f[0]), w * g / own.rho * f[0], unit)
+            value = own.suffer(M[0], y[row], w)[0]
             answers = [
                 lane.residuals.suffer(m, y[row], w)
-                for lane, m in zip(lanes[0], lasts[0], strict=True)
+                for lane, m in zip([*lanes[0], *recents], lasts[0], strict=True)
             ]
             slopes = np.array([[slope for _, slope, _ in answers]])
             curvatures = np.array([[curvature for _, _, curvature in answers]])
+        of_steady = learn(stack, steady, f[:, : len(stack.v)])
+        if recent:
+            of_recent = None if share is None else learn(forgetful, lately, f)
+            plain = bool(n_classes) or loss in CLASSIFIER_LOSSES
+            of_both = value if plain else own.look(M[0], y[row])[0]
+            sides.judge(of_steady, of_recent, of_both, w, plain)
         total += w * value
         for k, vector in enumerate(lanes):
             for r, lane in enumerate(vector):
@@ -268,16 +344,26 @@ def stacked(
                     lane.step(
                         z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
                     )
+        if share is not None:
+            for k, lane in enumerate(recents):
+                exact = loss == "log_loss" and not n_classes
+                implicit = partial(far_slope, y[row]) if exact else None
+                lane.step(z, slopes[k, 2], curvatures[k, 2], w, factor, lanes[k][1], t, implicit)
         if alpha:
             raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in lanes]
             seen = np.count_nonzero(scale.s[:d])
             stack.read(z[:d], seen, raw, alpha * l1_ratio, alpha * (1 - l1_ratio))
     weights = []
-    for vector in lanes:
+    share = sides.share(t + 1) if recent else None
+    for k, vector in enumerate(lanes):
         candidates = [lane.last_iterate(t, scale.units) if alpha else lane.x for lane in vector]
         if average is not False:
             candidates = [lane.average(average) for lane in vector] + candidates
-        own_weights = stack.v @ np.array(candidates) / scale.units
+        combined = stack.v @ np.array(candidates)
+        if share is not None:
+            lately = forgetful.v @ np.array([*candidates, recents[k].x])
+            combined = share * combined + (1 - share) * lately
+        own_weights = combined / scale.units
         if zeros:
             share = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
             share = share / share.sum()

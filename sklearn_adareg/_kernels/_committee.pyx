@@ -136,7 +136,7 @@ cdef class Committee(Candidates):
             self.offsets.propose(self.loss, target)
         value = self.combined.evaluate(&self.M[0], target, weight, &self.M_slopes[0])
         if self.first_sight:                     # later margins are no longer progressive
-            self.new_mean[K] = self.mean[K] + weight
+            self.mean.begin(weight)
             if self.combined.plain and self.members_of_group == 1:
                 for a in range(1 if self.R == self.S or self.asleep else 2):
                     self.loss.find_slopes(&self.candidates[2 * a, 0], target, &self.slopes_at[a, 0], K)
@@ -183,7 +183,7 @@ cdef class Committee(Candidates):
         self.combined.commit()
         if self.first_sight:
             memcpy(&self.numbers[0, 0], &self.new_numbers[0, 0], self.groups * self.size * sizeof(double))
-            memcpy(&self.mean[0], &self.new_mean[0], (self.setting.K + 1) * sizeof(double))
+            self.mean.commit()
             if self.penalty is not None and self.penalty.due():
                 for group in range(self.groups):
                     self.renew_penalty(group)

@@ -2,6 +2,7 @@ from ._committee_penalty cimport CommitteePenalty
 from ._methods cimport Method
 from ._objective cimport Objective
 from ._regression cimport SmallRegression
+from ._units cimport MeanLoss
 
 cdef enum:
     DISCOUNTS = 4
@@ -18,7 +19,7 @@ cdef class Candidates(Method):
     cdef Py_ssize_t[::1] steady_members       # which of the R members never forget
     cdef double[:, ::1] numbers               # (groups, size)
     cdef double[:, ::1] new_numbers
-    cdef double[::1] mean, new_mean           # per weight vector: Σ ω ℓ of the combination, then Σ ω: the unit of regression losses
+    cdef MeanLoss mean                        # of the combination: the unit of regression losses
     cdef double[::1] shares                   # scratch: weights of the steady candidates, of the recent ones, and of the two sides
     cdef double[:, ::1] discounted_shares     # (discounts, R)
     cdef double[:, ::1] coefficients          # (K, S + R) of the steady averages and of all iterates in what predicts
@@ -34,8 +35,7 @@ cdef class Candidates(Method):
     cdef bint may_rest(self, const double* numbers) noexcept nogil
     cdef void predict_candidates(self, Py_ssize_t group) noexcept nogil
     cdef void judge(self, Py_ssize_t group, const double* target, double weight) noexcept nogil
-    cdef double loss_of(self, Py_ssize_t group, const double* margins, const double* target) noexcept nogil
-    cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil
     cdef void regress(self, SmallRegression regression, Py_ssize_t group, const double* margins, const double* target, double weight,
                       double fade) noexcept nogil
+    cdef double loss_of(self, Py_ssize_t group, const double* margins, const double* target) noexcept nogil
     cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil

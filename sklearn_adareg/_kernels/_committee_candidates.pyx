@@ -5,19 +5,17 @@
 ``layout`` says). A round reads them, writes ``new_numbers``, and ``Committee.commit`` makes those the numbers: nothing that
 outlives the round changes before. ``_committee`` says which candidates there are, and why.
 """
-from libc.math cimport exp, fabs, fmax, fmin, log
+from libc.math cimport exp, fabs
 from libc.string cimport memcpy
 
 from ._committee_penalty cimport CommitteePenalty
-from ._losses cimport PointLoss
 from ._methods cimport Method
 from ._setting cimport Setting
 from ._structures cimport Structure
+from ._units cimport MeanLoss
 
 import numpy as np
 
-cdef double CAP = 10.0                    # of the loss of one row,
-cdef double CAP_OF_RESIDUALS = 200.0       # or of half its square over the mean square
 cdef double PRIOR = 10.0                  # of the regressions, towards the first member alone
 cdef double KEPT = 0.998                  # of the losses that the recent candidates, and the two sides, are judged by
 cdef double KEPT_BY_REGRESSION = 0.999
@@ -76,8 +74,8 @@ cdef class Candidates(Method):
         self.stacked = self.members_of_group == 1
         self.steady_members = np.array([r for r in range(R) if setting.kept_by(r) == 1.0], dtype=np.intp)
         self.steady, self.recent = SmallRegression(self.S, PRIOR), SmallRegression(R, PRIOR)
-        self.numbers, self.mean = self.arrays["committee"], self.arrays["committee_mean"]
-        self.new_numbers, self.new_mean = np.array(self.numbers), np.array(self.mean)
+        self.numbers, self.mean = self.arrays["committee"], MeanLoss(self.arrays["committee_mean"])
+        self.new_numbers = np.array(self.numbers)
         self.shares, self.discounted_shares = np.zeros(self.S + DISCOUNTS + 4), np.zeros((DISCOUNTS, R))
         self.coefficients = np.zeros((K, self.S + R))
         self.f_steady, self.f_recent = np.zeros((K, max(self.S, 1))), np.zeros((K, R))
@@ -172,7 +170,6 @@ cdef class Candidates(Method):
         cdef Py_ssize_t j, k, r
         cdef Py_ssize_t S = self.S
         cdef Py_ssize_t R = self.R
-        cdef Py_ssize_t K = self.setting.K
         cdef const double* old = &self.numbers[group, 0]
         cdef double* new = &self.new_numbers[group, 0]
         cdef double t = self.clock.t
@@ -180,15 +177,11 @@ cdef class Candidates(Method):
         cdef double cap, loss, mixed = 0.0, unit = 1.0
         cdef const double* penalties = &self.penalties[group, 0]          # of a round, whatever its weight
         if not self.combined.plain:
-            loss = self.loss_at(group, self.M[group], target)
-            if self.mean[group] > 0.0:           # one row must not make all others count nothing
-                loss = fmin(loss, 2.0 * CAP_OF_RESIDUALS * self.mean[group] / self.mean[K])
-            self.new_mean[group] = self.mean[group] + weight * loss
-            unit = 2.0 * self.new_mean[group] / self.new_mean[K]
+            unit = self.mean.propose(group, self.combined.loss_at(group, self.M[group], target), weight)
         memcpy(new, old, self.size * sizeof(double))
         if not unit > 0.0:
             return
-        unit, cap = weight / unit, weight * (CAP if self.combined.plain else CAP_OF_RESIDUALS)
+        unit, cap = weight / unit, weight * self.mean.cap(self.combined.plain)
         for r in range(S):
             for k in range(group, group + self.members_of_group):
                 self.scratch[k] = self.f_steady[k, r]
@@ -232,24 +225,14 @@ cdef class Candidates(Method):
         cdef const double* old = &self.numbers[group, 0]
         cdef double* new = &self.new_numbers[group, 0]
         cdef const double* f = &self.f_steady[group, 0] if steady else &self.f_recent[group, 0]
-        cdef double slope, curvature, margin, unit
+        cdef double slope, curvature, unit
         regression.begin(old + at_S, fade, 0.0 if steady else (1.0 - fade) * PRIOR, new + at_S)
         if self.combined.plain:
             weight *= shortened(f, regression.width)
             regression.add(f, self.slopes_at[0 if steady else 1, group], self.curvatures_at[0 if steady else 1, group], weight,
                            new + at_S)
         else:
-            unit = self.combined.step_units[group]
-            margin = self.combined.from_offset(group, margins[0])
-            if self.loss.degree > 0:
-                (<PointLoss> self.loss).point((margin - target[group]) / unit, 0.0, &slope)
-                slope /= unit
-                curvature = (<PointLoss> self.loss).curvature((margin - target[group]) / unit, 0.0) / (unit * unit)
-            else:
-                unit *= self.combined.loss_units[group]
-                (<PointLoss> self.loss).point(margin, target[group], &slope)
-                slope /= unit
-                curvature = (<PointLoss> self.loss).curvature(margin, target[group]) / unit
+            slope = self.combined.slope_at(group, margins[0], target, &curvature)
             regression.add(f, slope, curvature, weight, new + at_S)
         if self.penalty is not None:
             unit = self.combined.loss_units[group] * self.combined.step_units[group]
@@ -259,23 +242,7 @@ cdef class Candidates(Method):
             memcpy(new + at_S, old + at_S, regression.width * regression.width * sizeof(double))
 
     cdef double loss_of(self, Py_ssize_t group, const double* margins, const double* target) noexcept nogil:
-        """The loss of a group of weight vectors at these margins."""
-        if self.members_of_group > 1:
-            return self.loss.evaluate(margins, target, &self.M_slopes[0], self.setting.K)
-        return self.loss_at(group, margins[0], target)
-
-    cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil:
-        """The loss of weight vector k; under a log link what it is above that of the best margin, which is never negative."""
-        cdef double slope, rho, least
-        if self.combined.plain:
-            return self.loss.value_of_lane(k, margin, target)
-        margin = self.combined.from_offset(k, margin)
-        if self.loss.degree > 0:
-            rho = self.combined.step_units[k]
-            least = (<PointLoss> self.loss).point((margin - target[k]) / rho, 0.0, &slope)
-            return least * (rho if self.loss.degree == 1 else rho * rho)
-        least = (<PointLoss> self.loss).point(log(target[k]), target[k], &slope) if target[k] > 0.0 else 0.0
-        return fmax(0.0, (<PointLoss> self.loss).point(margin, target[k], &slope) - least)
+        return self.combined.loss_of(group, self.members_of_group, margins, target, &self.M_slopes[0])
 
     cdef void renew_penalty(self, Py_ssize_t group) noexcept nogil:
         """The penalties of the candidates as they are now, in the order of ``candidates``."""

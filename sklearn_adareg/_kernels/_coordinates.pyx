@@ -35,12 +35,16 @@ cdef class Coordinates(Structure):
         shape = (len(fields), setting.D, setting.L)
         arrays = {"fields": tuple(fields), "clock": np.zeros(2), "gauge": np.zeros(setting.L), "astray": np.zeros(setting.L),
                   **FeatureScale.allocate(setting)}
+        if setting.recent:
+            arrays["recent"] = np.zeros((setting.D, setting.K))
         if sparse:
             behind = [name for name in ("scale", "often") if name in arrays]
-            records = side_by_side(shape, len(behind))
+            records = side_by_side(shape, len(behind) + setting.K * setting.recent)
             cells = as_cells(records, shape)
-            for place, name in enumerate(behind):
-                arrays[name] = records[:, shape[0] * setting.L + place]
+            for place, name in enumerate(behind, start=shape[0] * setting.L):
+                arrays[name] = records[:, place]
+            if setting.recent:
+                arrays["recent"] = records[:, records.shape[1] - setting.K:]
         else:
             cells = in_vectors(shape)
         cells[0, :setting.d] = setting.start

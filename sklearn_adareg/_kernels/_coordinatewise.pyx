@@ -44,7 +44,7 @@ cdef class Coordinatewise(Coordinates):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.es, self.lengths, self.pull = np.empty(setting.L), np.empty(setting.L), np.empty(setting.L)
+        self.es, self.lengths, self.pull = (np.empty(setting.all_lanes) for _ in range(3))
         self.in_place = (self.cells.stride == setting.L and not potential.fallible and self.memory is None
                          and not (setting.scaled and setting.start != 0.0))
         self.plain = self.unconstrained and not (setting.dual or self.penalised)

@@ -286,6 +286,8 @@ ADAREG_UNUSED static void adareg_small_solve(const double *S, double prior, doub
 {
     if (width == 4)
         adareg_small_solve_of(S, prior, g, 4);
+    else if (width == 5)
+        adareg_small_solve_of(S, prior, g, 5);
     else
         adareg_small_solve_of(S, prior, g, width);
 }
@@ -302,6 +304,8 @@ ADAREG_UNUSED static void adareg_fade_in(const double *S, double fade, double h,
 {
     if (width == 4)
         adareg_fade_in_of(S, fade, h, f, T, 4);
+    else if (width == 5)
+        adareg_fade_in_of(S, fade, h, f, T, 5);
     else
         adareg_fade_in_of(S, fade, h, f, T, width);
 }

@@ -28,7 +28,7 @@ cdef class Method:
         """The arrays of a new state of this structure."""
         arrays = structure.allocate(setting, sparse)
         arrays.update(Offsets.allocate(setting))
-        arrays.update(cls.allocate_units(setting, setting.L))
+        arrays.update(cls.allocate_units(setting, setting.all_lanes))
         return arrays
 
     @staticmethod
@@ -58,10 +58,10 @@ cdef class Method:
         self.setting, self.structure, self.arrays = setting, structure, arrays
         self.clock, self.scale = structure.clock, structure.scale
         self.offsets = Offsets(arrays) if setting.shifted else None
-        self.objective = self.objective_of(setting.L)
+        self.objective = self.objective_of(setting.all_lanes)
         structure.rho, structure.loss_units = self.objective.step_units, self.objective.loss_units
         self.in_units = setting.scaled or not self.objective.plain
-        self.margins, self.slopes, self.curvatures = np.empty(setting.L), np.empty(setting.L), np.zeros(setting.L)
+        self.margins, self.slopes, self.curvatures = (np.zeros(setting.all_lanes) for _ in range(3))
         self.told = self.predicting = &self.margins[0]
         self.predictor = self.objective
         self.shown, self.shown_slopes, self.average_margins = np.zeros(setting.K), np.zeros(setting.K), np.zeros(setting.L)

@@ -23,5 +23,9 @@ cdef class Objective:
     cdef void find_curvatures(self, const double* margins, const double* target, double* curvatures) noexcept nogil
     cdef double value_of_lane(self, Py_ssize_t lane, double margin, double target, double weight, double* slope) noexcept nogil
     cdef bint rests(self, Py_ssize_t member) noexcept nogil
+    cdef double loss_of(self, Py_ssize_t first, Py_ssize_t many, const double* margins, const double* target,
+                        double* scratch) noexcept nogil
+    cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil
+    cdef double slope_at(self, Py_ssize_t k, double margin, const double* target, double* curvature) noexcept nogil
     cdef double from_offset(self, Py_ssize_t lane, double margin) noexcept nogil
     cdef void commit(self) noexcept nogil

@@ -7,7 +7,7 @@ and is divided by ρ likewise; the margin has no unit, so curvatures are divided
 over that mean. The margin is kept within ±15 of the offset there, and a residual that is rounding is 0: the first row, whose target
 is the offset, is exact in every unit of y.
 """
-from libc.math cimport fabs, fmax, fmin
+from libc.math cimport fabs, fmax, fmin, log
 
 from ._losses cimport PointLoss
 from ._units cimport Curvatures, Offsets, Residuals
@@ -107,6 +107,37 @@ cdef class Objective:
             return value
         self.step_units[lane], self.loss_units[lane] = rho, rho if self.loss.degree == 2 else 1.0
         return (<PointLoss> self.loss).point(residual / rho, 0.0, slope) * (rho if self.loss.degree == 1 else rho * rho)
+
+    cdef double loss_of(self, Py_ssize_t first, Py_ssize_t many, const double* margins, const double* target,
+                        double* scratch) noexcept nogil:
+        """The loss of weight vectors that learn jointly, or of one, at these margins instead; ``scratch`` for their slopes."""
+        return self.loss.evaluate(margins, target, scratch, many) if many > 1 else self.loss_at(first, margins[0], target)
+
+    cdef double loss_at(self, Py_ssize_t k, double margin, const double* target) noexcept nogil:
+        """The loss of weight vector k; under a log link what it is above that of the best margin, which is never negative."""
+        cdef double slope, rho, least
+        if self.plain:
+            return self.loss.value_of_lane(k, margin, target)
+        margin = self.from_offset(k, margin)
+        if self.loss.degree > 0:
+            rho = self.step_units[k]
+            least = (<PointLoss> self.loss).point((margin - target[k]) / rho, 0.0, &slope)
+            return least * (rho if self.loss.degree == 1 else rho * rho)
+        least = (<PointLoss> self.loss).point(log(target[k]), target[k], &slope) if target[k] > 0.0 else 0.0
+        return fmax(0.0, (<PointLoss> self.loss).point(margin, target[k], &slope) - least)
+
+    cdef double slope_at(self, Py_ssize_t k, double margin, const double* target, double* curvature) noexcept nogil:
+        """dℓ/dm and ℓ'' of weight vector k, of the loss in its unit, with margins in the unit of the targets; not where ``plain``."""
+        cdef double slope, unit = self.step_units[k]
+        margin = self.from_offset(k, margin)
+        if self.loss.degree > 0:
+            (<PointLoss> self.loss).point((margin - target[k]) / unit, 0.0, &slope)
+            curvature[0] = (<PointLoss> self.loss).curvature((margin - target[k]) / unit, 0.0) / (unit * unit)
+        else:
+            unit *= self.loss_units[k]
+            (<PointLoss> self.loss).point(margin, target[k], &slope)
+            curvature[0] = (<PointLoss> self.loss).curvature(margin, target[k]) / unit
+        return slope / unit
 
     cdef void commit(self) noexcept nogil:
         """The round stands."""

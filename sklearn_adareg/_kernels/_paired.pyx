@@ -7,13 +7,18 @@ data set differs: the stack weighs them.
 
 A step is implicit, with the slope at the margin m' where it leads: m' = m − q ℓ'(m'), q = Σ h_i z_i². For the log-loss this is
 solved; for other losses with a curvature it is solved to first order. A step then cannot overshoot, however long it is.
+
+Where rows come in order each weight vector has one more iterate, which forgets: it moves as the fast lane would if MEMORY rounds had
+made its G, of which those are the part MEMORY/t. ψ of that part is h (t/MEMORY)^(2/3) with h the step of the fast lane, and not
+more than ψ(ε). So it keeps no G, nor an average, and costs a sum and a step. It has no bound of its own: the potential
+varies with time.
 """
-from libc.math cimport exp, fabs, fmax, fmin
+from libc.math cimport cbrt, exp, fabs, fmax, fmin
 
 from ._coordinatewise cimport Coordinatewise
 from ._diag cimport Diagonal
 from ._domains cimport Domain
-from ._paired_loops cimport LANES_TOGETHER, paired_grow, paired_scatter, paired_step
+from ._paired_loops cimport LANES_TOGETHER, paired_grow, paired_scatter, paired_step, recent_dots, recent_move, recent_steps
 from ._potentials cimport Potential
 from ._rows cimport Row
 from ._setting cimport Setting
@@ -21,6 +26,7 @@ from ._setting cimport Setting
 import numpy as np
 
 cdef double NEAR = 1e-5                  # its third power is as good as rounding
+cdef double MEMORY = 100.0               # rounds that the recent iterate remembers
 
 
 cdef inline double first_guess(double a, double q, double* odds) noexcept nogil:
@@ -61,16 +67,54 @@ cdef void far_odds(double a, double q, double b, double r, double* odds) noexcep
         odds[0], odds[1] = 1.0 / (1.0 + exp(u)), 1.0 / (1.0 + exp(v))
 
 
+cdef double far_odds_of_one(double a, double q, double odds) noexcept nogil:
+    """The same of one."""
+    cdef double step, u = first_guess(a, q, &odds)
+    cdef int _
+    for _ in range(60):
+        step = halley_step(u, a, q, &odds)
+        if not fabs(step) > NEAR:
+            break
+        u -= step
+        odds = 1.0 / (1.0 + exp(u))
+    return odds
+
+
 cdef class PairedDiagonal(Diagonal):
     """Lanes r·K + k of two step sizes: the first K slow, the others fast."""
 
     cdef double[::1] fast                # 1 for the lanes with the square of ψ
     cdef const double* row_margins       # of the lanes, in the round under way
+    cdef double[::1] rates               # per lane: η, and behind them those of the recent iterates
+    cdef double* recent                  # K numbers of each coordinate, or NULL: nothing is forgotten
+    cdef Py_ssize_t apart                # from those of one coordinate to those of the next
+    cdef double most                     # ψ(ε) of the fast lanes
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
         self.fast = np.tile(np.repeat([0.0, 1.0], setting.K), max(1, LANES_TOGETHER // setting.L))
         self.longest_step = fmax(self.longest_step, self.longest_step * self.longest_step)
+        eta = np.asarray(setting.eta)
+        self.rates = np.concatenate([eta, eta[setting.L - setting.K:]])
+        self.most = setting.epsilon ** (-2.0 / 3.0)
+        self.recent = NULL
+        cdef double[:, :] recent = arrays.get("recent")
+        if recent is not None:
+            self.recent, self.apart = &recent[0, 0], recent.strides[0] // sizeof(double)
+
+    def recent_iterate(self, at=None):
+        """(K, D), of the coordinates ``at`` if given."""
+        recent = self.arrays["recent"]
+        return np.array(recent.T if at is None else recent[at].T)
+
+    def rows_in_memory(self):
+        """Of the recent iterate."""
+        return MEMORY
+
+    def restart(self, x, subgradient):
+        super().restart(x, subgradient)
+        if self.recent != NULL:
+            self.arrays["recent"][:] = x[:self.setting.K].T
 
     cdef bint wants_curvatures(self, bint steep) noexcept nogil:
         return not (self.logistic and self.plain)
@@ -82,16 +126,26 @@ cdef class PairedDiagonal(Diagonal):
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         self.row_margins = margins
         Coordinatewise.predict(self, row, margins)
+        if self.recent != NULL and not self.rests[self.setting.L]:
+            recent_dots(self.recent, self.apart, row.index, row.z, margins + self.setting.L, row.n, self.setting.K)
 
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil:
+        cdef bint forgets = self.recent != NULL and not self.rests[self.setting.L]
+        cdef double longer
         self.slopes = slopes
         if self.scale.grew:
             self.change_units(row)
         paired_grow(row.z, self.entering(slopes), &self.fast[0], self.cells.Gb, self.cells.hb, &self.lengths[0], row.n,
                     self.setting.L)
+        if forgets:
+            longer = cbrt(fmax(1.0, self.clock.t / MEMORY))
+            recent_steps(row.z, self.cells.hb, longer * longer, self.most, self.cells.nb, &self.lengths[self.setting.L], row.n,
+                         self.setting.K)
         if not self.logistic:
             self.lane_slopes()
         self.shorten()
+        if forgets:
+            recent_move(self.recent, self.apart, row.index, row.z, &self.es[self.setting.L], self.cells.nb, row.n, self.setting.K)
         if self.cells.records:
             paired_scatter(self.cells.x, self.cells.G, self.cells.u, self.cells.stride, row.index, row.z, &self.es[0], self.clock.C,
                            self.cells.Gb, self.cells.hb, row.n, self.setting.L)
@@ -117,24 +171,33 @@ cdef class PairedDiagonal(Diagonal):
         pass
 
     cdef void shorten(self) noexcept nogil:
-        """Of two lanes at a time: those that follow one another, the last perhaps with itself."""
+        """Of two lanes at a time, those that follow one another, and perhaps of one at last."""
         cdef Py_ssize_t l, k
-        cdef Py_ssize_t L = self.setting.L
+        cdef Py_ssize_t L = self.setting.L if self.recent == NULL or self.rests[self.setting.L] else self.setting.all_lanes
         cdef double common, q, r
         cdef double odds[2]
         cdef const double* m = self.row_margins
         cdef const double* s = self.slopes
+        common = self.lane_rate(0) / (self.setting.eta[0] * self.rho[0])
         if not self.logistic:
             Diagonal.shorten(self)
+            for l in range(self.setting.L, L):
+                q = common * self.rates[l]
+                self.es[l] = q * self.rho[l] * s[l] / (1.0 + q * self.lengths[l] * (self.round_weight * self.curvatures[l]))
             return
-        common = self.round_weight * self.lane_rate(0) / self.setting.eta[0]        # margins have no unit: ρ = 1
-        for l in range(0, L, 2):
-            k = l + 1 if l + 1 < L else l
-            q, r = common * self.setting.eta[l], common * self.setting.eta[k]
+        common *= self.round_weight                     # margins have no unit: ρ = 1
+        for l in range(0, L - 1, 2):
+            k = l + 1
+            q, r = common * self.rates[l], common * self.rates[k]
             odds[0], odds[1] = fabs(s[l]) / self.round_weight, fabs(s[k]) / self.round_weight
             far_odds(m[l] if s[l] < 0.0 else -m[l], q * self.lengths[l], m[k] if s[k] < 0.0 else -m[k], r * self.lengths[k], odds)
             self.es[l] = -q * odds[0] if s[l] < 0.0 else (q * odds[0] if s[l] > 0.0 else 0.0)
-            self.es[k] = -r * odds[k - l] if s[k] < 0.0 else (r * odds[k - l] if s[k] > 0.0 else 0.0)
+            self.es[k] = -r * odds[1] if s[k] < 0.0 else (r * odds[1] if s[k] > 0.0 else 0.0)
+        if L % 2:
+            l = L - 1
+            q = common * self.rates[l]
+            r = q * far_odds_of_one(m[l] if s[l] < 0.0 else -m[l], q * self.lengths[l], fabs(s[l]) / self.round_weight)
+            self.es[l] = -r if s[l] < 0.0 else (r if s[l] > 0.0 else 0.0)
 
     cdef void lane_steps(self, Row* row, Py_ssize_t lane, double* h) noexcept nogil:
         cdef Py_ssize_t i

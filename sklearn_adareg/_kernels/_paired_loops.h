@@ -128,4 +128,95 @@ ADAREG_UNUSED static void adareg_paired_scatter(double *x, double *G, double *u,
         adareg_scatter_of(x, G, u, stride, index, z, es, C, v, h, n, L);
 }
 
+/* The recent iterate, K numbers of each coordinate, `stride` apart. First its margins, */
+ADAREG_INLINE void adareg_recent_dots_of(const double *recent, ptrdiff_t stride, const int *index, const double *z, double *margins, ptrdiff_t n,
+                                         const ptrdiff_t K)
+{
+    for (ptrdiff_t k = 0; k < K; k++)
+        margins[k] = 0.0;
+    if (index && K == 1) { /* in four sums */
+        double part[4] = {0};
+        ptrdiff_t j = 0;
+        for (; j + 4 <= n; j += 4)
+            for (int k = 0; k < 4; k++)
+                part[k] += z[j + k] * recent[index[j + k] * stride];
+        for (; j < n; j++)
+            part[0] += z[j] * recent[index[j] * stride];
+        margins[0] = (part[0] + part[1]) + (part[2] + part[3]);
+    } else if (index)
+        for (ptrdiff_t j = 0; j < n; j++)
+            for (ptrdiff_t k = 0; k < K; k++)
+                margins[k] += z[j] * recent[index[j] * stride + k];
+    else
+        for (ptrdiff_t j = 0; j < n; j++)
+            for (ptrdiff_t k = 0; k < K; k++)
+                margins[k] += z[j] * recent[j * stride + k];
+}
+
+ADAREG_CLONES static void adareg_recent_dots(const double *recent, ptrdiff_t stride, const int *index, const double *z, double *margins,
+                                             ptrdiff_t n, ptrdiff_t K)
+{
+    if (K > 1)
+        adareg_recent_dots_of(recent, stride, index, z, margins, n, K);
+    else if (index || stride > 1)
+        adareg_recent_dots_of(recent, stride, index, z, margins, n, 1);
+    else { /* in eight sums */
+        double part[8] = {0};
+        ptrdiff_t j = 0;
+        for (; j + 8 <= n; j += 8)
+            for (int k = 0; k < 8; k++)
+                part[k] += z[j + k] * recent[j + k];
+        for (; j < n; j++)
+            part[0] += z[j] * recent[j];
+        margins[0] = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+    }
+}
+
+/* then its steps, those of the fast lanes times `longer` but not beyond `most`, and how far they lead, */
+ADAREG_INLINE void adareg_recent_steps_of(adareg_in z, adareg_in h, double longer, double most, adareg_out own, double *lengths, ptrdiff_t n)
+{
+    double part[8] = {0};
+    ptrdiff_t j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int k = 0; k < 8; k++) {
+            const double step = longer * h[2 * (j + k) + 1];
+            own[j + k] = step < most ? step : most;
+            part[k] += z[j + k] * z[j + k] * own[j + k];
+        }
+    for (; j < n; j++) {
+        const double step = longer * h[2 * j + 1];
+        own[j] = step < most ? step : most;
+        part[0] += z[j] * z[j] * own[j];
+    }
+    lengths[0] = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]));
+}
+
+ADAREG_CLONES static void adareg_recent_steps(adareg_in z, adareg_in h, double longer, double most, adareg_out own, double *lengths,
+                                              ptrdiff_t n, ptrdiff_t K)
+{
+    if (K == 1) {
+        adareg_recent_steps_of(z, h, longer, most, own, lengths, n);
+        return;
+    }
+    for (ptrdiff_t k = 0; k < K; k++)
+        lengths[k] = 0.0;
+    for (ptrdiff_t j = 0; j < n; j++)
+        for (ptrdiff_t k = 0; k < K; k++) {
+            const double step = longer * h[(2 * j + 1) * K + k];
+            own[j * K + k] = step < most ? step : most;
+            lengths[k] += z[j] * z[j] * own[j * K + k];
+        }
+}
+
+/* and the step. */
+ADAREG_CLONES static void adareg_recent_move(double *recent, ptrdiff_t stride, const int *index, const double *z, const double *es, const double *own,
+                                             ptrdiff_t n, ptrdiff_t K)
+{
+    for (ptrdiff_t j = 0; j < n; j++) {
+        double *at = recent + (index ? index[j] : j) * stride;
+        for (ptrdiff_t k = 0; k < K; k++)
+            at[k] -= es[k] * z[j] * own[j * K + k];
+    }
+}
+
 #endif

@@ -9,3 +9,9 @@ cdef extern from "_paired_loops.h" nogil:
     void paired_scatter "adareg_paired_scatter"(double* x, double* G, double* u, Py_ssize_t stride, const int* index, const double* z,
                                                 const double* es, double C, const double* v, const double* h, Py_ssize_t n,
                                                 Py_ssize_t L)
+    void recent_dots "adareg_recent_dots"(const double* recent, Py_ssize_t stride, const int* index, const double* z, double* margins,
+                                          Py_ssize_t n, Py_ssize_t K)
+    void recent_steps "adareg_recent_steps"(const double* z, const double* h, double longer, double most, double* own,
+                                            double* lengths, Py_ssize_t n, Py_ssize_t K)
+    void recent_move "adareg_recent_move"(double* recent, Py_ssize_t stride, const int* index, const double* z, const double* es,
+                                          const double* own, Py_ssize_t n, Py_ssize_t K)

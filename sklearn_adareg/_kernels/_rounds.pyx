@@ -56,7 +56,7 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
     cdef Row* coming = &pair[0]
     cdef Py_ssize_t i, k, l
     cdef Py_ssize_t n = order.shape[0]
-    cdef Py_ssize_t lanes = structure.setting.L
+    cdef Py_ssize_t lanes = structure.setting.all_lanes
     cdef bint weighted = weights.shape[0] > 0
     cdef double* margins = &method.margins[0]
     cdef double* slopes = &method.slopes[0]

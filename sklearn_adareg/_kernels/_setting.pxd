@@ -6,6 +6,8 @@ from libc.math cimport expm1, pow
 cdef class Setting:
     cdef readonly Py_ssize_t d, D             # coefficients, and coordinates with the intercept
     cdef readonly Py_ssize_t K, R, L          # weight vectors, step sizes that learn side by side, and lanes L = K·R
+    cdef readonly bint recent                 # each weight vector has one more iterate, with a short memory:
+    cdef readonly Py_ssize_t all_lanes        # L and, behind the lanes, those
     cdef readonly bint intercept, joint, dual, averaging, scaled
     cdef readonly bint relative, shifted      # residuals in units of their own; margins measured from an offset
     cdef readonly int degree                  # of the loss in the unit of the residual

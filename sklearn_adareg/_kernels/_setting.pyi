@@ -9,6 +9,8 @@ class Setting:
     K: int
     R: int
     L: int
+    recent: bool
+    all_lanes: int
     intercept: bool
     joint: bool
     dual: bool

@@ -15,6 +15,8 @@ cdef class Setting:
         self.K, self.R, self.L = lanes, recipe.rates, lanes * recipe.rates
         self.eta = np.repeat(np.zeros(self.R) + np.asarray(recipe.eta, dtype=np.float64), lanes)
         self.epsilons = np.repeat(np.zeros(self.R) + np.asarray(recipe.epsilon, dtype=np.float64), lanes)
+        self.recent = recipe.recent
+        self.all_lanes = self.L + lanes * recipe.recent
         self.intercept, self.joint = recipe.intercept, recipe.joint
         self.dual = recipe.dual
         self.averaging = recipe.average is not False

@@ -1,22 +1,24 @@
 from ._combined_penalty cimport CombinedPenalty
 from ._methods cimport Method
 from ._objective cimport Objective
+from ._stack_regression cimport StackRegression
+from ._units cimport MeanLoss
 
 
 cdef class Stack(Method):
-    cdef readonly Py_ssize_t width            # margins that are combined
     cdef Objective combined                   # the loss at the combined margins
     cdef CombinedPenalty penalty              # None: there is none
-    cdef double[:, ::1] v
-    cdef double[:, :, ::1] S
-    cdef double[:, ::1] new_v
-    cdef double[:, :, ::1] new_S
-    cdef double[:, ::1] f                     # (K, width): margins of the averages, then of the last iterates
+    cdef readonly StackRegression steady
+    cdef readonly StackRegression recent      # None: nothing is forgotten
+    cdef Py_ssize_t stacks                    # v of each weight vector, or one of all
+    cdef double[:, ::1] f                     # (K, width): margins of the averages, of the last iterates, and of the recent ones
     cdef double[::1] M                        # (K,) the combined margins
     cdef double[::1] M_slopes
-    cdef double[::1] M_curvatures
-    cdef double[::1] gradient
-    cdef double[::1] center
+    cdef double[:, ::1] losses, new_losses    # (stacks, 3): of the steady and the recent regression, discounted, and of the last rows
+    cdef bint asleep                          # the recent side rests in this round
+    cdef double[::1] share                    # (stacks,): what the steady one counts
+    cdef MeanLoss mean
 
     cdef void combine(self, const double* margins, const double* averages) noexcept nogil
-    cdef void learn(self, Py_ssize_t which, double weight, const double* target) noexcept nogil
+    cdef bint may_rest(self, const double* losses) noexcept nogil
+    cdef void judge(self, Py_ssize_t which, const double* target, double weight) noexcept nogil

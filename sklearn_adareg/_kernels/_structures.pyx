@@ -35,7 +35,7 @@ cdef class Structure:
         self.clock = potential.clock = Clock(setting, arrays["clock"])
         self.scale = FeatureScale(arrays, setting.forgetting) if setting.scaled else None
         self.rho, self.loss_units, self.weighted_slopes = np.ones(setting.L), np.ones(setting.L), np.empty(setting.L)
-        self.rests = np.zeros(setting.L, dtype=np.uint8)
+        self.rests = np.zeros(setting.all_lanes, dtype=np.uint8)
         self.curvatures = self.average_margins = self.iterate_margins = NULL
         self.old_margins, self.old_averages = np.zeros(setting.L), np.zeros(setting.L)
         cdef double epsilon = setting.epsilon

@@ -80,3 +80,14 @@ cdef class Curvatures:
 
     cdef double propose(self, Py_ssize_t lane, double curvature, double weight) noexcept nogil
     cdef void commit(self) noexcept nogil
+
+
+@cython.final
+cdef class MeanLoss:
+    cdef double[::1] sums, new_sums
+    cdef Py_ssize_t groups
+
+    cdef void begin(self, double weight) noexcept nogil
+    cdef double propose(self, Py_ssize_t group, double loss, double weight) noexcept nogil
+    cdef double cap(self, bint plain) noexcept nogil
+    cdef void commit(self) noexcept nogil

@@ -6,6 +6,7 @@ margins from an offset.
 ``propose`` never changes what lives between rounds, so a round that fails leaves the units as they were.
 """
 from libc.math cimport INFINITY, copysign, fabs, fmax, fmin, log, sqrt
+from libc.string cimport memcpy
 
 from ._loops cimport dot
 
@@ -14,6 +15,8 @@ import numpy as np
 cdef double MONSTROUS = 100.0        # a residual beyond so many root mean squares counts as so many
 cdef double SHRUNK = 0.4             # no power of λ where h is rational, so that rounding does not decide
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
+cdef double CAP = 10.0               # of the loss of one row where candidates are weighed by their losses,
+cdef double CAP_OF_RESIDUALS = 200.0     # or of half its square over the mean square
 
 
 cdef class FeatureScale:
@@ -132,8 +135,18 @@ cdef class FeatureScale:
     cdef void count(self, Row* row) noexcept nogil:
         """The values of the row; a feature whose unit grows has been seen half as often, but for its first value."""
         cdef Py_ssize_t i, j, k
-        for j in range(row.n):
-            self.often[row.index[j] if row.index != NULL else j] += row.z[j] != 0.0
+        cdef Py_ssize_t apart = self.often.strides[0] // sizeof(double)
+        cdef double* often = &self.often[0]
+        cdef const double* z = row.z
+        if row.index != NULL:
+            for j in range(row.n):
+                often[row.index[j] * apart] += z[j] != 0.0
+        elif apart == 1:                         # a loop in vectors
+            for j in range(row.n):
+                often[j] += 1.0 if z[j] != 0.0 else 0.0
+        else:
+            for j in range(row.n):
+                often[j * apart] += z[j] != 0.0
         for k in range(self.outgrown):
             if self.ratios[k] > 1.0:
                 i = row.index[self.grown[k]] if row.index != NULL else self.grown[k]
@@ -205,3 +218,32 @@ cdef class Curvatures:
     cdef void commit(self) noexcept nogil:
         self.weight[0] = self.new_weight
         self.sums[:] = self.new_sums
+
+
+cdef class MeanLoss:
+    """Σ ω ℓ of what predicts, of each group of weight vectors, and Σ ω behind them: the unit of losses that weights are made from.
+
+    No row counts more than a multiple of the mean, or all others would count nothing beside it.
+    """
+
+    def __init__(self, double[::1] sums):
+        self.sums, self.new_sums = sums, np.array(sums)
+        self.groups = sums.shape[0] - 1
+
+    cdef void begin(self, double weight) noexcept nogil:
+        """A round of this weight; ``propose`` then gives units."""
+        self.new_sums[self.groups] = self.sums[self.groups] + weight
+
+    cdef double propose(self, Py_ssize_t group, double loss, double weight) noexcept nogil:
+        """Twice the mean loss, this round's included: half the square of a residual is 1/2 in the mean."""
+        if self.sums[group] > 0.0:
+            loss = fmin(loss, 2.0 * CAP_OF_RESIDUALS * self.sums[group] / self.sums[self.groups])
+        self.new_sums[group] = self.sums[group] + weight * loss
+        return 2.0 * self.new_sums[group] / self.new_sums[self.groups]
+
+    cdef double cap(self, bint plain) noexcept nogil:
+        """The most that one row may count, so that none silences a candidate for good; ``plain``: in nats."""
+        return CAP if plain else CAP_OF_RESIDUALS
+
+    cdef void commit(self) noexcept nogil:
+        memcpy(&self.sums[0], &self.new_sums[0], (self.groups + 1) * sizeof(double))

@@ -7,7 +7,7 @@ it has faded.
 
 import numpy as np
 
-from .._kernels import _committee, _committee_candidates, _stack
+from .._kernels import _committee, _committee_candidates, _stack, _stack_regression
 
 UNITS = ("weight", "residuals", "curvatures")
 LONGEST = 4.0  # times the margins of a model: more would be a model that has learnt next to nothing
@@ -84,10 +84,31 @@ def _merge_stack(company, new):
         if company.base is None:
             matrices = [each.arrays["stack_S"][k] for each in company.structures]
             start = np.eye(len(v[k]))[0]
-            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack.Stack.prior())
+            S[k], v[k] = regression(
+                matrices, own, units[:, k], start, _stack_regression.StackRegression.prior()
+            )
         else:
             S[k] = positive(faded.sum(k))
             v[k] = shares_of(company) @ own
+    if company.recipe.recent:
+        _merge_recent_side(company, new)
+
+
+def _merge_recent_side(company, new):
+    """What remembers the last rows alone is a mean over the models: each has seen others last."""
+    shares, arrays = shares_of(company), new.arrays
+    _, ratios = company.units()
+    *_, moves = company.offsets()
+    arrays["recent"][:] = 0.0
+    for share, structure in zip(shares, company.structures, strict=True):
+        recent = structure.arrays["recent"].T / ratios[id(structure)]
+        recent[:, company.recipe.d :] += moves[id(structure)][: company.K, None]
+        arrays["recent"] += share * recent.T
+    for name in ("recent_v", "recent_S", "stack_losses"):
+        arrays[name][:] = np.tensordot(
+            shares, [each.arrays[name] for each in company.structures], 1
+        )
+    arrays["stack_mean"][:] = company.add(lambda each: each.arrays["stack_mean"])
 
 
 def _units_of_margins(company, new, stacks, width):

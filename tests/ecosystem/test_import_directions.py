@@ -15,7 +15,7 @@ KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
 LAYERS = (
     "_rounds",
     "_stack _committee",
-    "_committee_candidates",
+    "_committee_candidates _stack_regression",
     "_methods _combined_penalty _committee_penalty",
     "_paired",
     "_sketch_newton",

@@ -44,7 +44,7 @@ def test_the_model_is_the_stack_in_its_last_frame(whiten_from, monkeypatch):
     model = AdaRegClassifier().partial_fit(X, y, classes=[-1, 1])
     frame = model._state.frame
     assert (len(frame[3]) > 0) == (whiten_from == 10)
-    [expected], _ = stacked(in_frame(frame, X), y, potential="auto")
+    [expected], _ = stacked(in_frame(frame, X), y, potential="auto", recent=True)
     margins = in_frame(frame, X) @ expected[:-1] + expected[-1]
     np.testing.assert_allclose(model.decision_function(X), margins, rtol=1e-8, atol=1e-8)
 
@@ -113,7 +113,8 @@ def test_a_penalty_that_does_nothing_and_a_domain_that_never_binds(params, monke
     monkeypatch.setattr(_early, "WHITEN_FROM", 10)
     X, y = contrasts(200, 102, offset=3.0)
     model, free = (
-        AdaRegClassifier(**own).partial_fit(X, y, classes=[-1, 1]) for own in (params, {})
+        AdaRegClassifier(half_life=None, **own).partial_fit(X, y, classes=[-1, 1])
+        for own in (params, {})
     )
     assert _frame.mixes(model._state.frame)
     np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-6, atol=1e-6)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 from streams import estimator, learn, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _workers
@@ -115,3 +116,36 @@ def test_a_copy_publishes_the_same_model_while_members_rest():
         assert twin.memory_ == model.memory_
     model = AdaRegRegressor(shuffle=False, max_iter=2, tol=None).fit(Z[:1490], z[:1490])
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).coef_, model.coef_)
+
+
+def turning(n=3000, d=120, seed=0):
+    """Sparse rows whose weights change their signs in the middle."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
+    weights = rng.normal(size=d) * np.where(np.arange(n)[:, None] < n // 2, 1.0, -1.0)
+    margins = 0.6 * (X * weights).sum(axis=1)
+    y = np.where(rng.random(n) < 1 / (1 + np.exp(-margins)), 1, -1)
+    return X, y
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_beyond_100_features_the_defaults_follow_a_change(form):
+    X, y = turning()
+    model = AdaRegClassifier().partial_fit(form(X[:1500]), y[:1500], classes=[-1, 1])
+    before = model.memory_
+    model.partial_fit(form(X[1500:]), y[1500:])
+    never = AdaRegClassifier(half_life=None).partial_fit(form(X), y, classes=[-1, 1])
+    assert before > 1400
+    assert model.memory_ < 2900
+    assert never.memory_ == 3000
+    assert model.progressive_loss_ < never.progressive_loss_ - 0.02
+
+
+def test_what_predicts_beyond_100_features_is_what_is_published():
+    X, y = turning(600)
+    losses = [np.log(2)]
+    model = AdaRegClassifier().partial_fit(X[:1], y[:1], classes=[-1, 1])
+    for row, label in zip(X[1:], y[1:], strict=True):
+        losses.append(np.logaddexp(0, -label * model.decision_function([row])[0]))
+        model.partial_fit([row], [label])
+    assert model.progressive_loss_ == pytest.approx(np.mean(losses), rel=1e-9)

@@ -10,7 +10,7 @@ import reference_newton
 from reference_auto import scaled_adareg
 from reference_newton import newton
 from reference_sketch import SketchNewtonLane
-from reference_stack import stacked
+from reference_stack import Sides, stacked
 from scipy import sparse
 from streams import STRUCTURES
 
@@ -289,6 +289,58 @@ def test_the_pair_of_potentials(loss, variant, monkeypatch):
     for w in (None, weight):
         expected = stacked(Z, y, sample_weight=w, potential="auto", **reference, **variant)
         assert_equals(*expected, lambda: estimator(loss, **variant), sparse.csr_array(Z), y, w)
+
+
+def recent_side_equals_reference(loss, n, monkeypatch, turn=0.5, **variant):
+    """Models that go on in order; n rows, in which the rule turns in the middle."""
+    monkeypatch.setattr(_auto, "FULL_UP_TO", 0)
+    Z, score, weight = rows(LOSSES.index(loss) if loss in LOSSES else 20, n)
+    if n > 1000:  # nothing changes but for the rule
+        Z = np.random.default_rng(0).normal(size=(n, 4))
+        score = Z @ [1.0, -1.0, 0.5, 0.0] + np.random.default_rng(1).normal(size=n)
+        weight = weight + 0.5
+    y = target(loss, np.where(np.arange(n) < turn * n, score, 1 - score))
+    reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
+    for w in (None, weight):
+        expected, _ = stacked(
+            Z, y, sample_weight=w, potential="auto", recent=True, **reference, **variant
+        )
+        model = estimator(loss, **variant).fit(sparse.csr_array(Z), y, sample_weight=w)
+        weights = np.atleast_2d(model.coef_)
+        if model.fit_intercept:
+            weights = np.column_stack([weights, model.intercept_])
+        most = np.max(np.abs(expected))
+        np.testing.assert_allclose(weights, expected, rtol=1e-8, atol=1e-8 * most)
+        never = estimator(loss, half_life=None, **variant).fit(
+            sparse.csr_array(Z), y, sample_weight=w
+        )
+        yield model, never
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@every_loss
+def test_the_recent_side(loss, intercept, monkeypatch):
+    for model, never in recent_side_equals_reference(
+        loss, 60, monkeypatch, fit_intercept=intercept
+    ):
+        assert not np.allclose(model.coef_, never.coef_, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "squared_error"])
+def test_the_recent_side_rests(loss, monkeypatch):
+    """From row 1,001 on, but for surprises."""
+    shares = []
+    share = Sides.share
+
+    def noted(self, t):
+        shares.append(share(self, t))
+        return shares[-1]
+
+    monkeypatch.setattr(Sides, "share", noted)
+    for _ in recent_side_equals_reference(loss, 1100, monkeypatch, turn=0.96):
+        assert None not in shares[:1000]
+        assert 10 < sum(share is None for share in shares[1000:]) < len(shares[1000:])
+        shares.clear()
 
 
 @pytest.mark.parametrize("variant", STACKED, ids=str)
