@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 UNITS = 4  # of the rows between two rungs, each predicted before it is learnt from
 SMALLEST_UNIT = 8  # rows
 PARTS = 16  # of a unit, whose mean losses are compared: more would not make the bound tighter
+SMALLEST_CHANCE = np.finfo(np.float64).eps  # a loss is at most minus its logarithm
 SCORED_PARTS = 2  # of a unit, by a scorer, which may need many rows for a figure
 
 
@@ -28,7 +29,7 @@ class Candidate:
         self.classes = classes
         takes = inspect.signature(self.estimator.partial_fit).parameters
         self.first = {} if classes is None or "classes" not in takes else {"classes": classes}
-        self.parts = {}  # first row of a part → weighted loss, weight
+        self.parts = np.empty((0, 3))  # of each part: its first row, weighted loss, weight
         self.rows, self.seconds = 0, 0.0
         self.error = self.dropped_at = None
 
@@ -40,28 +41,33 @@ class Candidate:
     def learn(self, pieces, judge):
         """Predict each piece, then learn from it. An error ends the race for this candidate alone."""
         begun = time.perf_counter()
+        found = []
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 for size, start, X, y, weight in pieces:
                     if self.rows:
-                        self._note(judge(self.estimator, start, size, X, y, weight))
+                        found.append(judge(self.estimator, start, size, X, y, weight))
                     self.estimator.partial_fit(X, y, **self.first, **given(sample_weight=weight))
                     self.first = {}
                     self.rows += _num_samples(X)
         except (ValueError, FloatingPointError, MemoryError, np.linalg.LinAlgError) as error:
             self.error = error
+        self._note(found)
         self.seconds += time.perf_counter() - begun
 
     def _note(self, found):
-        for part, loss, weight in found:
-            before = self.parts.get(part, (0.0, 0.0))
-            self.parts[part] = (before[0] + loss, before[1] + weight)
+        """Add parts; the first of each piece may be one that an earlier piece began."""
+        for parts in found:
+            begun = self.parts[:, 0] == parts[0, 0]
+            if begun.any():
+                self.parts[begun, 1:] += parts[0, 1:]
+                parts = parts[1:]
+            self.parts = np.concatenate([self.parts, parts])
 
     def _since(self, row, before=np.inf):
         """Mean loss and weight of each part from a row on, before another."""
-        parts = np.array([(start, *part) for start, part in self.parts.items()]).reshape(-1, 3)
-        parts = parts[parts[:, 2] > 0]
+        parts = self.parts[self.parts[:, 2] > 0]
         found = parts[(parts[:, 0] >= row) & (parts[:, 0] < before)]
         if not len(found) and before == np.inf:  # few rows, and no part begins that late
             found = parts[-1:]
@@ -137,7 +143,7 @@ def cut(start, stop, window):
 
 
 def judge_by(scoring, estimators):
-    """(estimator, first row, rows of a whole unit, X, y, weight) → [(first row of a part, total loss, weight)]."""
+    """(estimator, first row, rows of a whole unit, X, y, weight) → (parts, 3): first row of a part, total loss, weight."""
     if scoring is not None:
         return partial(_by_scorer, check_scoring(estimators[0], scoring=scoring))
     if not is_classifier(estimators[0]):
@@ -160,8 +166,8 @@ def _by_scorer(scorer, model, start, unit, X, y, weight):
     for part, low, high in zip(begins, places, [*places[1:], rows], strict=True):
         own = slice(low, high)
         score = scorer(model, _safe_indexing(X, own), _safe_indexing(y, own))
-        found.append((int(part), -float(high - low) * score, float(high - low)))
-    return found
+        found.append((part, -float(high - low) * score, high - low))
+    return np.array(found, dtype=np.float64)
 
 
 def _by_rows(row_losses, model, start, unit, X, y, weight):
@@ -169,7 +175,7 @@ def _by_rows(row_losses, model, start, unit, X, y, weight):
     begins, places = _parts(start, start + len(losses), max(1, unit // PARTS))
     weight = np.ones(len(losses)) if weight is None else weight
     totals = np.add.reduceat(losses * weight, places), np.add.reduceat(weight, places)
-    return list(zip(begins.tolist(), *(each.tolist() for each in totals), strict=True))
+    return np.column_stack([begins, *totals])
 
 
 def _squared_errors(model, X, y):
@@ -182,9 +188,13 @@ def _mistakes(model, X, y):
 
 
 def _log_losses(model, X, y):
-    places = np.minimum(np.searchsorted(model.classes_, y), len(model.classes_) - 1)
-    chances = model.predict_proba(X)[np.arange(len(y)), places]
-    return -np.log(np.clip(chances, np.finfo(np.float64).eps, 1.0))
+    chances, classes = model.predict_proba(X), model.classes_
+    if len(classes) == 2:
+        own = np.where(y == classes[1], chances[:, 1], chances[:, 0])
+    else:
+        places = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        own = chances[np.arange(len(y)), places]
+    return -np.log(np.maximum(own, SMALLEST_CHANCE))
 
 
 def given(**arguments):

@@ -5,7 +5,7 @@ from scipy.stats import norm
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from . import _registry
@@ -13,7 +13,7 @@ from ._base import BaseAdaReg, Told
 from ._checks import check_probability, check_rows, shown
 from ._documentation import document, options, those_with
 from ._holdout import ValidationSet
-from ._labels import at_least_two, encode, same_labels, two_numbers
+from ._labels import at_least_two, distinct, encode, same_labels, two_numbers
 from ._recipe import ModelShape
 from ._rules import Registered
 from ._state import class_numbers
@@ -282,7 +282,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         if not self.__sklearn_is_fitted__():
             return self._first_rows(X, y, classes, sample_weight, told)
         if classes is not None and not same_labels(classes, self.classes_):
-            return self._go_on(X, y, sample_weight, told, unique_labels(classes))
+            return self._go_on(X, y, sample_weight, told, distinct(classes))
         return self._go_on(X, y, sample_weight, told)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -296,7 +296,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
             raise ValueError(
                 "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
             )
-        return self._begin(X, y, sample_weight, at_least_two(unique_labels(classes)), told)
+        return self._begin(X, y, sample_weight, at_least_two(distinct(classes)), told)
 
     @property
     def classes_(self):

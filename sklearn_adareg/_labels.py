@@ -54,13 +54,20 @@ def _place(label, labels):
     return labels.index(label) if label in labels else None
 
 
+def distinct(classes):
+    """The labels, sorted, each once; at a glance where they can be nothing else."""
+    if type(classes) is np.ndarray and classes.ndim == 1 and classes.dtype.kind in "iubU":
+        return np.unique(classes)
+    return unique_labels(classes)
+
+
 def same_labels(classes, known):
     """Whether these are the labels that a model knows, in any order; at a glance where they are the same list."""
     if isinstance(classes, np.ndarray | list) and len(classes) == len(known):
         given = classes.tolist() if isinstance(classes, np.ndarray) else classes
         if len(known) <= FEW and _equal(given, known.tolist()):
             return True
-    return np.array_equal(unique_labels(classes), known)
+    return np.array_equal(distinct(classes), known)
 
 
 def _equal(given, known):

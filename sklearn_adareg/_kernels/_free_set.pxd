@@ -26,6 +26,7 @@ cdef class FreeSet:
     cdef const double* v
     cdef double weight
     cdef const double* u             # and the point without a domain
+    cdef double* parts[5]            # x, w, a, f, root, for the loops
     cdef double* moved
     cdef double* product
     cdef int[::1] _free
@@ -43,6 +44,7 @@ cdef class FreeSet:
     cdef int with_sum(self, const double* start, double radius, bint two_signs) noexcept nogil
 
     cdef void move(self, Py_ssize_t i, double to) noexcept nogil
+    cdef void list_free(self, bint zero) noexcept nogil
     cdef int factor_free(self) noexcept nogil
     cdef void advance(self) noexcept nogil
     cdef void step_to_stationary(self) noexcept nogil

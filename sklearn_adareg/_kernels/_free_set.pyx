@@ -14,12 +14,12 @@ from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcmp, memcpy, memset
 
 from ._factor_loops cimport cholesky, cholesky_solve, shape, symmetric_times
+from ._free_loops cimport bound_states, gather, select, sum_states, sweep
 from ._loops cimport axpy, combine, dot
 from ._metric cimport STALLED
 
 import numpy as np
 
-cdef int SWEEPS = 1                 # of coordinate descent, for the first states between bounds
 cdef int STEPS = 15
 cdef double FREE = 0.6              # of all coordinates: with more of them free where a step begins, the way by H is shorter
 cdef double MOST = 0.8              # as many may be free on the way
@@ -30,13 +30,14 @@ cdef class FreeSet:
     def __cinit__(self, Py_ssize_t d, Py_ssize_t n):
         self.d, self.n = d, n
         self._matrices, self._vectors = np.zeros(2 * n * n), np.zeros(13 * n)
-        self._free, self._state = np.zeros(n, dtype=np.intc), np.zeros(n, dtype=np.int8)
+        self._free, self._state = np.zeros(n + 1, dtype=np.intc), np.zeros(n, dtype=np.int8)
         self.K, self.block = &self._matrices[0], &self._matrices[n * n]
         cdef double* start = &self._vectors[0]
         self.a, self.f, self.x, self.w = start, start + n, start + 2 * n, start + 3 * n
         self.root, self.right, self.moved, self.product = start + 4 * n, start + 5 * n, start + 7 * n, start + 8 * n
         self.inverse, self.unit = start + 9 * n, start + 10 * n
         self.over_unit, self.alone = start + 11 * n, start + 12 * n
+        self.parts[0], self.parts[1], self.parts[2], self.parts[3], self.parts[4] = self.x, self.w, self.a, self.f, self.root
 
     cdef void begin(self, const double* G, const double* g, double factor, const double* units) noexcept nogil:
         """K = factor · S(G + g gᵀ)S with S = diag(units) of the coefficients, 1 of the intercept; units may be NULL, and g for g = 0.
@@ -101,16 +102,18 @@ cdef class FreeSet:
             axpy(self.x[i] - to, self.K + i * self.n, self.w, self.n)
             self.x[i] = to
 
+    cdef void list_free(self, bint zero) noexcept nogil:
+        """The free coordinates: those whose state is 0, or is not, and the intercept."""
+        cdef Py_ssize_t i
+        self.n_free = select(&self._state[0], zero, &self._free[0], self.d)
+        for i in range(self.d, self.n):
+            self._free[self.n_free] = <int> i
+            self.n_free += 1
+
     cdef int factor_free(self) noexcept nogil:
         """Cholesky factor of the free rows and columns of K."""
-        cdef Py_ssize_t k, l, m = self.n_free
-        cdef const double* source
-        cdef double* row
-        for k in range(m):
-            source, row = self.K + self._free[k] * self.n, self.block + k * m
-            for l in range(k, m):
-                row[l] = source[self._free[l]]
-        return <int> cholesky(self.block, m)
+        gather(self.K, self.n, &self._free[0], self.block, self.n_free)
+        return <int> cholesky(self.block, self.n_free)
 
     cdef void advance(self) noexcept nogil:
         """x += right in the free coordinates."""
@@ -152,44 +155,27 @@ cdef class FreeSet:
 
     cdef int within_bounds(self, double lower, double upper) noexcept nogil:
         """x and w at the solution, or STALLED; x is where to start from."""
-        cdef Py_ssize_t i, k, d = self.d, n = self.n, wrong
-        cdef double to, reach, slack
-        cdef int _turn
+        cdef Py_ssize_t i, k, held, d = self.d, n = self.n
+        cdef double reach
         self.renew_gradient()
-        for _turn in range(SWEEPS):
-            for i in range(n - 1, -1, -1):
-                to = self.x[i] + self.w[i] * self.inverse[i]
-                self.move(i, fmin(fmax(to, lower), upper) if i < d else to)
+        sweep(self.K, self.inverse, lower, upper, self.x, self.w, d, n)
         for i in range(d):
             self._state[i] = 1 if self.x[i] >= upper else (-1 if self.x[i] <= lower else 0)
         self.steps = 0
         while self.steps < STEPS:
             self.steps += 1
-            k = 0
-            for i in range(n):
-                if i < d and self._state[i] != 0:
-                    self.move(i, upper if self._state[i] > 0 else lower)
-                else:
-                    self._free[k] = <int> i
-                    k += 1
-            self.n_free = k
-            if k > MOST * n or self.factor_free() != 0:
+            held = select(&self._state[0], False, &self._free[0], d)
+            for k in range(held):
+                i = self._free[k]
+                self.move(i, upper if self._state[i] > 0 else lower)
+            self.list_free(True)
+            if self.n_free > MOST * n or self.factor_free() != 0:
                 return STALLED
             self.step_to_stationary()
             reach = self.measure()
             if not isfinite(reach):
                 return STALLED
-            wrong = 0
-            for i in range(d):
-                if self._state[i] == 0:
-                    slack = TOLERANCE * (fabs(self.a[i]) + fabs(self.x[i] - self.a[i]))
-                    if self.x[i] > upper + slack or self.x[i] < lower - slack:
-                        self._state[i] = 1 if self.x[i] > upper else -1
-                        wrong += 1
-                elif self._state[i] * self.w[i] < -TOLERANCE * (fabs(self.f[i]) + self.root[i] * reach):
-                    self._state[i] = 0
-                    wrong += 1
-            if wrong == 0:
+            if bound_states(self.parts, lower, upper, reach, TOLERANCE, &self._state[0], d) == 0:
                 break
         else:
             return STALLED
@@ -220,8 +206,8 @@ cdef class FreeSet:
 
     cdef int with_sum(self, const double* start, double radius, bint two_signs) noexcept nogil:
         """x and w at the solution, or STALLED. The signs of start are the first guess of the signs of x."""
-        cdef Py_ssize_t i, k, d = self.d, n = self.n, m, wrong
-        cdef double total, slope = 0, reach, slack, level = 0
+        cdef Py_ssize_t i, k, d = self.d, n = self.n, m, held
+        cdef double total, slope = 0, reach, level = 0
         cdef double* along
         self.renew_gradient()
         for i in range(d):
@@ -231,14 +217,11 @@ cdef class FreeSet:
         self.steps = 0
         while self.steps < STEPS:
             self.steps += 1
-            k = 0
-            for i in range(n):
-                if i < d and self._state[i] == 0:
-                    self.move(i, 0)
-                else:
-                    self._free[k] = <int> i
-                    k += 1
-            self.n_free = m = k
+            held = select(&self._state[0], True, &self._free[0], d)
+            for k in range(held):
+                self.move(self._free[k], 0)
+            self.list_free(False)
+            m = self.n_free
             if m == n - d or m > MOST * n or self.factor_free() != 0:
                 return STALLED
             along = self.right + m
@@ -260,20 +243,7 @@ cdef class FreeSet:
             reach = self.measure()
             if not isfinite(reach) or not isfinite(level):
                 return STALLED
-            wrong = 0
-            for i in range(d):
-                if self._state[i] == 0:
-                    slack = TOLERANCE * (fabs(self.f[i]) + self.root[i] * reach)
-                    if self.w[i] > level + slack:
-                        self._state[i] = 1
-                        wrong += 1
-                    elif two_signs and self.w[i] < -level - slack:
-                        self._state[i] = -1
-                        wrong += 1
-                elif self._state[i] * self.x[i] < -TOLERANCE * (fabs(self.a[i]) + fabs(self.x[i] - self.a[i])):
-                    self._state[i] = 0
-                    wrong += 1
-            if wrong == 0:
+            if sum_states(self.parts, level, two_signs, reach, TOLERANCE, &self._state[0], d) == 0:
                 break
         else:
             return STALLED

@@ -34,7 +34,7 @@ LAYERS = (
     "_metric _secular _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
     "_tracks",
     "_block_loops _jacobi_loops _cyclic_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops"
-    " _power_loops _loops _lapack",
+    " _power_loops _free_loops _loops _lapack",
 )
 DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
 # "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"

@@ -92,6 +92,21 @@ def test_every_loss_domain_and_average(loss, potential, structure, update):
         )
 
 
+@pytest.mark.every_case
+@pytest.mark.parametrize("d", [57, 105], ids=["own loops", "LAPACK"])
+@pytest.mark.parametrize("potential", ["adagrad", "pnorm"])
+def test_full_matrices_of_many_rows(potential, d):
+    """Also with a basis that serves for many rounds: δ changes no result by more than it may."""
+    Z, score, _ = rows(0, n=80, d=d)
+    y, make = target("log_loss", score), {"eta": 0.3, "epsilon": 0.05, "p": 2.0}
+    run = adareg(Z, y, loss="log_loss", potential=potential, structure="full", average=True, **make)
+    model = estimator("log_loss", potential=potential, structure="full", average=True, **make)
+    for delta, error in ((0.0, 1e-9), (1e-12, 1e-9), (1e-3, 1e-2)):
+        weights = weights_of(model.set_params(refresh=delta).fit(Z, y))
+        gap = np.abs(weights - run.x_mean).max() / np.abs(run.x_mean).max()
+        assert gap < error
+
+
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("average", [False, True, 2.0, 0.5])
 @pytest.mark.parametrize("update", _registry.UPDATES)

@@ -84,12 +84,13 @@ def test_under_auto_a_row_of_weight_w_enters_ons_as_w_rows(problem, alpha):
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-3])
 @pytest.mark.parametrize("potential", ["adagrad", "ons"])
-def test_wide_rows_and_many_classes_are_the_reference(potential, alpha):
-    """Factors of more than 40 rows have BLAS and LAPACK in place of loops."""
+@pytest.mark.parametrize(("d", "K"), [(45, 5), (5, 43), (105, 4), (4, 103)])
+def test_wide_rows_and_many_classes_are_the_reference(d, K, potential, alpha):
+    """Squares for factors of more than 40 rows do not wait, and those of more than 100 have BLAS and LAPACK in place of loops."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 45)), np.arange(60) % 43
+    X, y = rng.normal(size=(60 + K // 2, d)), np.arange(60 + K // 2) % K
     make = {"eta": 0.3, "epsilon": 0.05, "alpha": alpha, "average": True}
-    run = kronecker(X, y, loss="softmax", K=43, potential=potential, **make)
+    run = kronecker(X, y, loss="softmax", K=K, potential=potential, **make)
     model = estimator("softmax", potential, **make).fit(X, y)
     np.testing.assert_allclose(weights_of(model), run.published, rtol=1e-9, atol=1e-9)
 
