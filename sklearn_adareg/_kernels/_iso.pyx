@@ -8,6 +8,8 @@ its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ 
 With a half-life θ is kept as f_t θ̂_t, f_t = λ^t, so that a round adds g_t / f_t to the coordinates it touches and no other number
 changes; the identity holds for θ̂ with A_t = Σ c_s h_{s−1} f_{s−1} / f_s, times f_T. When f is tiny it is set back to 1, in O(D).
 """
+from libc.math cimport fmax
+
 from ._coordinatewise cimport Coordinatewise
 from ._domains cimport Domain
 from ._loops cimport scaled_step, square_in
@@ -92,7 +94,8 @@ cdef class Isotropic(Coordinatewise):
         self.rescales = self.setting.dual and self.scale is not None and self.scale.grew > 0
         if self.scale is not None and self.scale.grew:
             self.change_units(row)
-        for l in range(self.setting.L):
+        for l in range(self.setting.L):              # not below that of εI, where a broken row names a coordinate many times
+            self.new_trace[l] = fmax(self.new_trace[l], self.setting.D * self.setting.epsilon)
             self.carried[l] = self.new_trace[l]
             if self.memory is not None:
                 self.new_trace[l] = (self.memory.lam * self.new_trace[l]

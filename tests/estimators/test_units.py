@@ -412,3 +412,15 @@ def test_a_unit_believes_many_values_rather_than_one():
 def test_heavy_tails_move_a_unit_less_than_its_largest_value():
     values = np.random.default_rng(0).standard_cauchy(size=5000)
     assert units_of(values)[-1] < 0.1 * np.abs(values).max()
+
+
+def test_a_broken_row_that_names_a_feature_many_times_leaves_finite_weights():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 50))
+    broken = sparse.csr_array(100 * rng.normal(size=(1, 50)))
+    broken.has_canonical_format = True
+    broken.indices[:] = 0
+    model = AdaRegRegressor(structure="iso").partial_fit(X, 3 * X[:, 0])
+    for target in (1.0, -1.0, 2.0):
+        model.partial_fit(broken, [target])
+    assert np.isfinite(model.coef_).all()
