@@ -365,10 +365,10 @@ def stacked(
             combined = share * combined + (1 - share) * lately
         own_weights = combined / scale.units
         if zeros:
-            share = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
-            share = share / share.sum()
-            s = share @ [lane.subgradient for lane in vector]
-            h = share @ [
+            of_lanes = np.abs(stack.v).reshape(-1, 2).sum(axis=0)
+            of_lanes = of_lanes / of_lanes.sum()
+            s = of_lanes @ [lane.subgradient for lane in vector]
+            h = of_lanes @ [
                 lane.residuals.rho
                 / lane.residuals.gradient_unit
                 * tau

@@ -34,7 +34,7 @@ class CSVStream(FileStream):
         all of its values are numbers, with another decimal point or with separators of thousands, is refused unless ``text``
         names it.
     header : bool, default=True
-        Whether the first line has the names of the columns. If not, they are called ``"0"``, ``"1"``, …
+        Whether the first line has the names of the columns. If not, they are called ``"0"``, ``"1"`` and so on.
     encoding : str, default="utf-8"
         How characters are stored, such as ``"latin-1"`` or ``"cp1252"``; not UTF-16 or UTF-32.
     text : list of str, default=()
