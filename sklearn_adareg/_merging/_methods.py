@@ -95,7 +95,11 @@ def _merge_stack(company, new):
 
 
 def _merge_recent_side(company, new):
-    """What remembers the last rows alone is a mean over the models: each has seen others last."""
+    """What remembers the last rows alone is a mean over the models, each of which has seen others last.
+
+    None of them tells how the merged iterates are to be combined, so the regression that forgets begins as the one that does not,
+    and rows to come tell them apart; unless one model has made all the rounds.
+    """
     shares, arrays = shares_of(company), new.arrays
     _, ratios = company.units()
     *_, moves = company.offsets()
@@ -109,6 +113,9 @@ def _merge_recent_side(company, new):
             shares, [each.arrays[name] for each in company.structures], 1
         )
     arrays["stack_mean"][:] = company.add(lambda each: each.arrays["stack_mean"])
+    if shares.max() < 1.0:
+        arrays["recent_v"][:, :-1], arrays["recent_v"][:, -1] = arrays["stack_v"], 0.0
+        arrays["stack_losses"][:, 1] = arrays["stack_losses"][:, 0]
 
 
 def _units_of_margins(company, new, stacks, width):
