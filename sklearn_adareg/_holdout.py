@@ -91,7 +91,9 @@ def _score(estimator, held_out):
         shown._state = state
         if names is not None:  # the rows were validated, and have no column names any more
             del shown.feature_names_in_
-        return scorer(shown, held_out.X, held_out.y, **keywords)
+        with np.errstate(over="ignore", invalid="ignore"):  # squares of predictions may be infinite
+            value = scorer(shown, held_out.X, held_out.y, **keywords)
+        return -np.inf if np.isnan(value) else value
 
     return score
 

@@ -391,3 +391,21 @@ def test_a_pipeline_prints_the_report_of_its_last_step(capsys):
     X, y = data("log_loss")
     make_pipeline(StandardScaler(), estimator(verbose=1)).fit(X, y)
     assert "since last" in capsys.readouterr().out
+
+
+def test_a_score_that_is_no_number_is_the_worst():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    scores = iter([np.nan, 0.3, 0.9, np.nan, 0.5])
+    model = AdaRegRegressor(
+        early_stopping=True, scoring=lambda *_: next(scores), max_iter=5, tol=None, random_state=0
+    ).fit(X, X[:, 0])
+    assert model.validation_scores_ == [-np.inf, 0.3, 0.9, -np.inf, 0.5]
+
+
+def test_predictions_whose_squares_overflow_are_scored_without_a_warning(recwarn):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = AdaRegRegressor(early_stopping=True, scoring="r2", max_iter=2, tol=None)
+    model.fit(X, X[:, 0], X_val=1e200 * X, y_val=X[:, 0])
+    assert model.validation_scores_ == [-np.inf, -np.inf]
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
