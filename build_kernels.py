@@ -1,8 +1,9 @@
 """How the kernels are compiled: pyproject.toml names this class as setuptools' ``build_ext``.
 
-Every ``.pyx`` file in ``sklearn_adareg/_kernels`` becomes an extension module. Code that Cython would repeat in each of them
-(memoryviews, mostly) goes into one shared module, ``_cyutility``, which pyproject.toml declares so that setuptools knows that
-there is something to compile. Cython runs first, in several processes; then the C compiler runs in several threads.
+Every ``.pyx`` file below ``sklearn_adareg/_kernels`` becomes an extension module; its folder ``include`` has the headers. Code that
+Cython would repeat in each of them (memoryviews, mostly) goes into one shared module, ``_cyutility``, which pyproject.toml declares
+so that setuptools knows that there is something to compile. Cython runs first, in several processes; then the C compiler runs in
+several threads.
 
 Options may come from ``[build_ext]`` of a configuration file, which the environment variable ``DIST_EXTRA_CONFIG`` can name:
 ``debug = 1`` keeps line numbers and leaves out most optimisation, ``cython_directives = linetrace=True`` adds directives.
@@ -22,9 +23,18 @@ from setuptools.command.build_ext import build_ext
 # Relative, as setuptools wants it: builds run in the root of the repository.
 KERNELS = Path("sklearn_adareg", "_kernels")
 SHARED_UTILITY = "sklearn_adareg._kernels._cyutility"
-# The headers of the .pyx files have what the arithmetic needs. Kernels are not pickled: the estimators' state is arrays. The
-# shared module must not bring back the GIL that no kernel asks for.
-DIRECTIVES = {"auto_pickle": False, "freethreading_compatible": True}
+INCLUDE = KERNELS / "include"
+# Arithmetic without checks: a kernel trusts the sizes that Python has validated. Kernels are not pickled: the estimators' state is
+# arrays. The shared module must not bring back the GIL that no kernel asks for.
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "auto_pickle": False,
+    "freethreading_compatible": True,
+}
 
 
 class BuildKernels(build_ext):
@@ -33,8 +43,8 @@ class BuildKernels(build_ext):
     def finalize_options(self):
         modules = self.distribution.ext_modules
         known = {module.name for module in modules}
-        headers = sorted(path.as_posix() for path in KERNELS.glob("*.h"))
-        for path in sorted(KERNELS.glob("*.pyx")):
+        headers = sorted(path.as_posix() for path in INCLUDE.glob("*.h"))
+        for path in sorted(KERNELS.rglob("*.pyx")):
             name = ".".join(path.with_suffix("").parts)
             if name not in known:  # an editable install finalises the command more than once
                 modules.append(Extension(name, [path.as_posix()], depends=headers))
@@ -55,6 +65,7 @@ class BuildKernels(build_ext):
         compile_args, link_args = self.flags()
         for extension in self.extensions:
             extension.sources = sources[extension.name]
+            extension.include_dirs = [INCLUDE.as_posix()]
             extension.extra_compile_args = compile_args
             extension.extra_link_args = link_args
         self.parallel = self.parallel or workers

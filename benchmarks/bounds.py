@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from speed_lines import PLAIN, dense, one_pass, sparse_like
 from threadpoolctl import threadpool_limits
+from timing.lines import PLAIN, dense, one_pass, sparse_like
 
-from sklearn_adareg._kernels import _rounds
-from sklearn_adareg._recipe import loss_kernel
-from sklearn_adareg._rows import make_rows, reading
-from sklearn_adareg._workers import method_of
+from sklearn_adareg._kernels.loop import _rounds
+from sklearn_adareg.model._recipe import loss_kernel
+from sklearn_adareg.model._rows import make_rows, reading
+from sklearn_adareg.model._runtime import method_of
 
 DIAG = {"touch": 19, "row": 2, "fields": 3}  # flops a number and a value; numbers kept of each
 ISO = {"touch": 6, "row": 2, "fields": 2}
@@ -66,13 +66,13 @@ def rounds_alone(X, y, **params):
     return 1e9 * seconds / X.shape[0]
 
 
-def first_order_bounds(rates, X, lanes, counts):
+def first_order_bounds(rates, X, outputs, counts):
     """Memory, cache and arithmetic of a diagonal or isotropic round, in nanoseconds."""
     touched = (X.nnz if sparse.issparse(X) else X.size) / X.shape[0] + 1
     row = 12 * touched if sparse.issparse(X) else X.itemsize * touched
-    state = 8 * counts["fields"] * (X.shape[1] + 1) * lanes
-    moved = 2 * 8 * counts["fields"] * touched * lanes if state > 32_768 else 0.0
-    flops = touched * (counts["touch"] * lanes + counts["row"])
+    state = 8 * counts["fields"] * (X.shape[1] + 1) * outputs
+    moved = 2 * 8 * counts["fields"] * touched * outputs if state > 32_768 else 0.0
+    flops = touched * (counts["touch"] * outputs + counts["row"])
     return row / rates.memory, moved / rates.cache, flops / rates.flops
 
 

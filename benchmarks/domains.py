@@ -26,7 +26,7 @@ RADII = {
 
 def seconds(X, y, classes, **parameters):
     """Processor time of one pass, and the model."""
-    model = AdaRegClassifier(structure="full", average=False, n_jobs=1, **parameters)
+    model = AdaRegClassifier(structure="full", n_jobs=1, **parameters)
     start = time.process_time()
     model.partial_fit(X, y, classes=classes)
     return time.process_time() - start, model

@@ -15,9 +15,9 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from data_sets.sources import SOURCES, fingerprint, six_digits
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
-from sources import SOURCES, fingerprint, six_digits
 
 TIMEOUT = 60  # seconds without an answer
 

@@ -12,7 +12,7 @@ import argparse
 import warnings
 
 import numpy as np
-from datasets import Folder
+from data_sets.folder import Folder
 from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor

@@ -10,7 +10,7 @@ import resource
 import sys
 
 import numpy as np
-from learners import build
+from learning.learners import build
 from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier

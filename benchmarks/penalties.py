@@ -16,7 +16,7 @@ import time
 import warnings
 
 import numpy as np
-from datasets import TASKS, Folder, add_folder_arguments, reference
+from data_sets.folder import TASKS, Folder, add_folder_arguments, reference
 from scipy import sparse
 from sklearn.linear_model import Lasso, LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss, mean_squared_error

@@ -6,16 +6,12 @@ the constant predictor, and the streams. Without a folder it runs on what ships 
 """
 
 import argparse
-import json
-import platform
-import sys
 from collections import defaultdict
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
-from chunked_streams import run_streams
-from datasets import TASKS, add_folder_arguments, open_folder, reference
-from learners import (
+from data_sets.folder import TASKS, add_folder_arguments, open_folder, reference
+from learning.chunked_streams import run_streams
+from learning.learners import (
     SETTINGS,
     SMALL_ENOUGH_FOR_FULL,
     fit,
@@ -28,18 +24,11 @@ from learners import (
     sgd_pass,
     vw_pass,
 )
+from reporting.records import environment, save, working_on
 from threadpoolctl import threadpool_limits
-
-import sklearn_adareg
 
 COLUMNS = ("adareg", "diag", "full", "sgd1 raw", "sgd1", "sgd", "vw", "river")
 AT_LEAST_ROWS = 5000  # below, a fit is over before a clock can tell
-
-
-def working_on(text):
-    """Say on a terminal what is going on; the next line overwrites it."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K… {text}\r", end="", file=sys.stderr, flush=True)
 
 
 def measure(split, figures, peers):
@@ -275,36 +264,6 @@ def run_convergence(folder, tasks, only, recomputed):
     return rows
 
 
-def environment():
-    """What the figures were measured with."""
-    versions = {
-        "sklearn_adareg": sklearn_adareg.__version__,
-        "python": platform.python_version(),
-        "machine": platform.processor() or platform.machine(),
-    }
-    for package in ("numpy", "scipy", "scikit-learn", "vowpalwabbit", "river"):
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
-    return versions
-
-
-def save(results, path):
-    """Results as JSON, which knows no infinite numbers: they become null."""
-
-    def plain(value):
-        if isinstance(value, dict):
-            return {key: plain(entry) for key, entry in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(entry) for entry in value]
-        return None if isinstance(value, float) and not np.isfinite(value) else value
-
-    with open(path, "w") as file:
-        json.dump(plain(results), file, indent=1)
-        file.write("\n")
-
-
 def main():
     """Measure, print, save."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -347,7 +306,7 @@ def main():
         else:
             saved["shares"], saved["means"] = run_shares(folder, tasks, args.data, args)
             if args.figure and saved["shares"]:
-                from figures import plot_shares
+                from reporting.figures import plot_shares
 
                 plot_shares(saved["shares"], args.figure)
             if args.only in (None, "streams"):

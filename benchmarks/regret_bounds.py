@@ -12,7 +12,7 @@ import argparse
 import sys
 
 import numpy as np
-from datasets import Folder, Split, add_folder_arguments
+from data_sets.folder import Folder, Split, add_folder_arguments
 from scipy import sparse
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret

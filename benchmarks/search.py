@@ -1,6 +1,6 @@
 """ProgressiveSearch beside GridSearchCV: what each chooses, and what that costs.
 
-27 candidates (3 potentials × 3 structures × 3 step sizes) on sets of at most 100 features. The choice of each is fitted on the
+27 trials (3 potentials × 3 structures × 3 step sizes) on sets of at most 100 features. The choice of each is fitted on the
 training rows, and its test loss expressed as a share (0: the batch model, 1: a constant). The two searches run one after the
 other; times are of the processor.
 
@@ -12,8 +12,8 @@ import json
 import warnings
 
 import numpy as np
-from datasets import Folder, add_folder_arguments, reference
-from learners import clocked, ours, scores_of
+from data_sets.folder import Folder, add_folder_arguments, reference
+from learning.learners import clocked, ours, scores_of
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
-from datasets import TASKS, Folder, add_folder_arguments, reference
-from learners import fit, ours
-from quality import environment, save, working_on
+from data_sets.folder import TASKS, Folder, add_folder_arguments, reference
+from learning.learners import fit, ours
+from reporting.records import environment, save, working_on
 from threadpoolctl import threadpool_limits
 
-from sklearn_adareg import _auto, _registry
+from sklearn_adareg.model import _auto, _registry
 
 USUAL_ORDER = 1
 NEWTON, STACK = _auto.NEWTON, _auto.STACK

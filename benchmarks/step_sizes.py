@@ -8,7 +8,7 @@ lines are means of what each step size loses to the best one of its set. Test ro
 import argparse
 
 import numpy as np
-from datasets import REFERENCES, Folder, add_folder_arguments
+from data_sets.folder import REFERENCES, Folder, add_folder_arguments
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 

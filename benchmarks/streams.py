@@ -14,9 +14,10 @@ import argparse
 import warnings
 
 import numpy as np
-from chunked_streams import figures
-from datasets import STREAMS, Folder, add_folder_arguments
-from learners import (
+from data_sets.folder import STREAMS, Folder, add_folder_arguments
+from data_sets.made_streams import MADE, NEED_RIVER, ROWS
+from learning.chunked_streams import figures
+from learning.learners import (
     clocked,
     has_river,
     has_vw,
@@ -28,8 +29,7 @@ from learners import (
     scores_of,
     vw_stream,
 )
-from made_streams import MADE, NEED_RIVER, ROWS
-from quality import environment, save
+from reporting.records import environment, save
 from threadpoolctl import threadpool_limits
 
 MOST_ROWS = {"nycflights13_delay15": 20_000}

@@ -48,8 +48,8 @@ class Side:
 
 def serve(args):
     """Answer "next" with the name of the next line, and "run" with processor seconds of one run."""
-    from datasets import Folder
-    from speed_lines import Works
+    from data_sets.folder import Folder
+    from timing.lines import Works
 
     import sklearn_adareg
 

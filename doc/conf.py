@@ -16,7 +16,8 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 import sklearn_adareg  # noqa: E402
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry  # noqa: E402
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor  # noqa: E402
+from sklearn_adareg.model import _registry  # noqa: E402
 
 project = "sklearn_adareg"
 author = "The sklearn_adareg developers"

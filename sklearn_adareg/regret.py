@@ -24,13 +24,13 @@ V. Gupta, T. Koren and Y. Singer, "A Unified Approach to Adaptive Regularization
 Stochastic Optimization", 2017.
 """
 
-from ._bounds import RegretBound
-from ._loss_constants import LossConstants
-from ._record import record
-from ._regret_closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
-from ._regret_course import course
-from ._regret_of_runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
-from ._theory import loss_constants
+from .model._loss_constants import LossConstants
+from .theory._bounds import RegretBound
+from .theory._closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
+from .theory._course import course
+from .theory._record import record
+from .theory._runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
+from .theory._steps import loss_constants
 
 __all__ = [
     "LossConstants",

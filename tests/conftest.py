@@ -17,6 +17,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 LARGE = 9  # cases; of a test that has more, the short suite runs a sample
 SAMPLE = 8  # one case in eight
+SMOKE = 2  # tests of each file, one case of each
+# A second and more a case: no smoke tests.
+HEAVY = ("test_attack.py", "test_examples.py", "test_fork.py", "test_interrupts.py", "[loky]")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the markers
@@ -27,6 +30,21 @@ def pytest_collection_modifyitems(items):
         large = cases[test_of(item)] > LARGE and item.get_closest_marker("every_case") is None
         if large and crc32(item.nodeid.encode()) % SAMPLE:
             item.add_marker("slow")
+    mark_smoke(items)
+
+
+def mark_smoke(items):
+    """Mark the first tests of each file that are in the short suite, by their first cases there."""
+    chosen = {}
+    for item in items:
+        tests = chosen.setdefault(item.path, {})
+        light = item.path.suffix == ".py" and not any(part in item.nodeid for part in HEAVY)
+        short = not any(item.get_closest_marker(name) for name in ("slow", "long", "engines"))
+        if light and short and len(tests) < SMOKE:
+            tests.setdefault(test_of(item), item)
+    for tests in chosen.values():
+        for item in tests.values():
+            item.add_marker("smoke")
 
 
 def test_of(item):

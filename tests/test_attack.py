@@ -14,7 +14,12 @@ import warnings
 
 import numpy as np
 import pytest
-from attack_cases import (
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from support.attack_cases import (
     CONTAINERS,
     FAULTS,
     WEIGHTS,
@@ -26,11 +31,6 @@ from attack_cases import (
     make_rows,
     make_targets,
 )
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
-from scipy import sparse
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
@@ -267,8 +267,8 @@ def check_domain(coef, model):
 
 
 def snapshot(model):
-    """All that a model holds but its cache of what was published, and its locks."""
-    return contents(vars(model), skip=("publication", "_accepted", "_guard"))
+    """All that a model holds but what is computed from it when it is first asked for, and its locks."""
+    return contents(vars(model), skip=("snapshot", "runtime", "rates", "D", "_accepted", "_guard"))
 
 
 def contents(thing, skip=()):
@@ -281,7 +281,7 @@ def contents(thing, skip=()):
         return [contents(part, skip) for part in thing]
     if isinstance(thing, dict):
         return {name: contents(part, skip) for name, part in thing.items() if name not in skip}
-    if type(thing).__module__.startswith("sklearn_adareg._") and hasattr(thing, "__dict__"):
+    if type(thing).__module__.startswith("sklearn_adareg") and hasattr(thing, "__dict__"):
         return contents(vars(thing), skip)
     return repr(thing)
 

@@ -172,7 +172,7 @@ class DataSources(SphinxDirective):
 
     def run(self):
         sys.path.insert(0, str(ROOT / "benchmarks"))
-        from sources import SOURCES
+        from data_sets.sources import SOURCES
 
         rows = []
         for name, source in SOURCES.items():
@@ -188,7 +188,7 @@ class DataSources(SphinxDirective):
 def draw_figures(app):
     """The figures of the measurements, where they are older than their files."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
-    import figures
+    from reporting import figures
 
     folder = HERE / "results" / "generated"
     folder.mkdir(exist_ok=True)

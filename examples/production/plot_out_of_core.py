@@ -48,12 +48,12 @@ def stopped_run(path, checkpoint):
     for stop in STOPS:
         model, losses = AdaRegClassifier(), []
 
-        def told(now, losses=losses, stop=stop):
+        def report(now, losses=losses, stop=stop):
             losses.append((now.rows, now.loss))
             if now.rows >= stop:
                 raise KeyboardInterrupt
 
-        options = {**OPTIONS, "checkpoint": checkpoint, "every": 1000, "progress": told}
+        options = {**OPTIONS, "checkpoint": checkpoint, "every": 1000, "progress": report}
         with suppress(KeyboardInterrupt):
             fit_stream(model, stream(path), **options)
         parts.append(np.array(losses))

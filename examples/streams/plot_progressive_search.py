@@ -2,7 +2,7 @@
 Choose parameters while the rows go by
 ======================================
 
-27 candidates, three potentials times three structures times three step sizes, learn from one stream side
+27 trials, three potentials times three structures times three step sizes, learn from one stream side
 by side. Each predicts every row before it learns from it. Whenever the number of rows has doubled, those that
 cannot catch up with the leader are dropped, so that most of the work goes into the few that matter.
 ``GridSearchCV`` would fit 135 models to the end.
@@ -26,7 +26,7 @@ ROWS, CHUNK = 20_000, 250
 
 
 def race(X, y):
-    """The search, and for each chunk the rows so far and every candidate's score (nan where it was dropped)."""
+    """The search, and for each chunk the rows so far and every trial's score (nan where it was dropped)."""
     search, rows, scores = ProgressiveSearch(AdaRegClassifier(), GRID), [], []
     for chunk in gen_batches(len(X), CHUNK):
         search.partial_fit(X[chunk], y[chunk], classes=[0, 1])
@@ -48,7 +48,7 @@ def draw(search, rows, scores, path):
     axis.set(xscale="log", xlabel="rows seen", ylabel="log-loss before learning, last half")
     axis.set_ylim(0.98 * np.nanmin(shown), min(1.0, np.nanmax(shown)))
     best = ", ".join(str(value) for value in search.best_params_.values())
-    axis.set_title(f"27 candidates; blue: {best}; crosses: dropped", loc="left", fontsize=11)
+    axis.set_title(f"27 trials; blue: {best}; crosses: dropped", loc="left", fontsize=11)
     axis.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
     print(f"\nfigure: {path}")
@@ -59,7 +59,7 @@ def main(path="progressive_search.png"):
     X *= np.random.default_rng(0).uniform(0.1, 10, 20)
     search, rows, scores = race(X, y)
     found = search.cv_results_
-    print(f"{'rank':>4} {'loss':>9} {'rows':>7}  candidate")
+    print(f"{'rank':>4} {'loss':>9} {'rows':>7}  trial")
     for number in np.argsort(found["rank_test_score"])[:10]:
         params = " ".join(str(value) for value in found["params"][number].values())
         rank, loss = found["rank_test_score"][number], -found["mean_test_score"][number]

@@ -67,8 +67,8 @@ def main(path="expert_advice.png"):
         best = losses[:, losses.sum(axis=0).argmin()]
         curves = {"regret bound": (bound(losses), "0.6", ":")}
         for name, (play, colour) in PLAYERS.items():
-            suffered = [x @ loss for x, loss in zip(play(losses), losses, strict=True)]
-            curves[name] = (np.cumsum(suffered - best), colour, "-")
+            incurred = [x @ loss for x, loss in zip(play(losses), losses, strict=True)]
+            curves[name] = (np.cumsum(incurred - best), colour, "-")
         for name, (curve, colour, style) in curves.items():
             axis.plot(curve, style, color=colour, lw=2, label=name)
         last.append([curve[-1] for curve, *_ in curves.values()])

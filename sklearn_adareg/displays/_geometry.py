@@ -3,10 +3,11 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _registry, _workers
-from .._base import BaseAdaReg
-from .._core import AdaReg
-from .._guard import guard_of
+from ..estimators._base import BaseAdaReg
+from ..estimators._online import AdaReg
+from ..model import _registry, _runtime
+from ..model._guard import guard_of
+from ..theory import _sums
 from ._axes import axes_of, tidy
 
 KINDS = ("both", "spectrum", "matrix")
@@ -19,8 +20,11 @@ class GeometryDisplay:
 
     G is the sum of the squares of the gradients, H the matrix of the steps. In the heat map every entry is divided by the root of its
     two diagonal entries, as in a correlation: 1 and −1 are two features whose gradients always come together. Where G is a diagonal,
-    there are dots instead: the step of each feature. Under ``scaling="online"`` and for Newton steps both are in the units in which
-    the model learns, and Newton steps have the curvature of the loss in G.
+    there are dots instead: the step of each feature. Under ``scaling="online"`` both are in the units in which the model learns.
+
+    The default learner has the sum of the curvatures of the rows as G, about the means of the features, and
+    :math:`H = (G + \varepsilon D)^{-1}` of the candidate of the longest memory that counts most in ``coef_``; of a softmax with one
+    matrix for all classes these are the blocks of a class. A feature that never varied has zeros.
 
     It is recommended to use :meth:`from_estimator`. All parameters are stored as attributes.
 
@@ -58,6 +62,8 @@ class GeometryDisplay:
     ((31, 31), 'intercept')
     """
 
+    __module__ = "sklearn_adareg.displays"  # the public path
+
     def __init__(self, *, G, H, feature_names):
         self.G = G
         self.H = H
@@ -72,8 +78,7 @@ class GeometryDisplay:
         estimator : AdaRegClassifier, AdaRegRegressor or AdaReg
             The model.
         lane : int, default=0
-            Which of its matrices, if there are several: one for each class or target, in a committee or a stack once more for each
-            of its members.
+            Which of its matrices, if there are several: one for each class or target, in a stack once more for each step size.
         kind : {"both", "spectrum", "matrix"}, default="both"
             What to draw.
         ax : matplotlib Axes or list of two, default=None
@@ -168,7 +173,7 @@ def _matrices(estimator, lane):
             "pass one of these, out of its pipeline."
         )
     recipe = estimator._state.recipe
-    if _registry.STRUCTURES[recipe.structure].couples_lanes:
+    if _registry.STRUCTURES[recipe.structure].couples_outputs:
         raise ValueError(
             f"structure={recipe.structure!r} has two matrices for all weight vectors together, and no G of one; use another."
         )
@@ -190,12 +195,12 @@ def _matrices(estimator, lane):
 
 
 def _of_block(block):
-    """G and H of all lanes of a block; for Newton steps, what they have in place of them."""
-    structure = _workers.method_of(block).structure
-    if not _registry.METHODS[block.recipe.method].newton:
-        return structure.accumulated(), structure.preconditioner()
-    G = structure.mean_matrices() * max(block.arrays["clock"][0], 1.0)
-    return G, np.linalg.pinv(G, hermitian=True)
+    """G and H of all weight vectors of a block."""
+    if _registry.METHODS[block.recipe.method].learner:
+        pairs = _sums.geometry(block)
+        return [G for G, _ in pairs], [H for _, H in pairs]
+    structure = _runtime.method_of(block).structure
+    return structure.accumulated(), structure.preconditioner()
 
 
 def _names(estimator, D):

@@ -3,7 +3,7 @@
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from .._checks import check_probability, shown
+from ..model._validation import check_probability, shown
 from ._axes import axes_of, tidy
 
 METRICS = {"loss": "mean_loss", "error_rate": "error_rate"}  # and their names in progressive_curve_
@@ -56,6 +56,8 @@ class ProgressiveLossDisplay:
     >>> bool(abs(display.bound[0][-1] - model.risk_certificate().error_rate) < 1e-9)
     True
     """
+
+    __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, rows, mean, bound, metric="loss", delta=0.05, names=None):
         self.rows = rows

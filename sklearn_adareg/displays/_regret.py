@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._regret_course import course
+from ..theory._course import course
 from ._axes import axes_of, tidy
 
 SLOPE_FROM = 0.1  # of the rounds: from there on slopes are fitted
@@ -58,6 +58,8 @@ class RegretDisplay:
     >>> bool(np.all(display.regret <= display.bound))
     True
     """
+
+    __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, rounds, regret, run_bound=None, bound=None, name=None):
         self.rounds = rounds

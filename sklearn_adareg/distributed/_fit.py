@@ -9,8 +9,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import unique_labels
 
-from .._base import BaseAdaReg
-from .._checks import shown
+from ..estimators._base import BaseAdaReg
+from ..model._interrupts import Stop
+from ..model._validation import shown
 from ..streams import TableEncoder
 from . import _dask
 from ._shards import ShardError, Task, combine, labels, learn
@@ -110,13 +111,28 @@ def fit(
         engine, sources = _dask.Engine(), collection
     else:
         sources = _as_list(shards)
-    tasks = [engine.task(k, source, target, sample_weight) for k, source in enumerate(sources)]
+    stop = Stop()
+    tasks = [
+        engine.task(k, source, target, sample_weight, stop) for k, source in enumerate(sources)
+    ]
     if not tasks:
         raise ValueError("There are no shards; pass a list of at least one.")
+    try:
+        found = _in_rounds(engine, tasks, model, base, classes, finds, rounds)
+    except BaseException:
+        stop.ask()
+        raise
+    if found is None:
+        raise ValueError("The shards have no rows; there is nothing to learn from.")
+    return found
+
+
+def _in_rounds(engine, tasks, model, base, classes, finds, rounds):
+    """The merged model after all rounds; None if there are no rows."""
     if finds:
         parts = [part for part in engine.labels(tasks, model) if part is not None]
         classes = np.unique(np.concatenate(parts)) if parts else None
-    elif classes is not None and not fitted:
+    elif classes is not None and base is None:
         classes = unique_labels(classes)
     else:
         classes = None
@@ -124,10 +140,7 @@ def fit(
         models = engine.learn(tasks, model if base is None else base, classes, number > 0)
         base = engine.merge(models, base)
         classes = None
-    found = engine.result(base)
-    if found is None:
-        raise ValueError("The shards have no rows; there is nothing to learn from.")
-    return found
+    return engine.result(base)
 
 
 def _check_estimator(estimator):

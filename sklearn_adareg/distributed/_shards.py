@@ -5,7 +5,8 @@ from pathlib import Path
 
 from sklearn.pipeline import Pipeline
 
-from .._merging import merge_models
+from ..merging import merge_models
+from ..model._interrupts import Stop
 from ..streams import TableEncoder, fit_stream, open_stream
 from ..streams._fit import NoRows, labels_of
 from ..streams._hashed import united
@@ -26,8 +27,10 @@ class ShardError(RuntimeError):
     ...     raise OSError("the disk is gone")
     >>> distributed.fit(AdaRegRegressor(), [rows])
     Traceback (most recent call last):
-    sklearn_adareg.distributed._shards.ShardError: Shard 0 (rows) failed: OSError: the disk is gone
+    sklearn_adareg.distributed.ShardError: Shard 0 (rows) failed: OSError: the disk is gone
     """
+
+    __module__ = "sklearn_adareg.distributed"  # the public path
 
 
 class Task:
@@ -41,11 +44,14 @@ class Task:
         The rows.
     target, sample_weight : str or None
         The columns of tables with the targets and the weights.
+    stop : Stop, default=None
+        What tells a thread that nobody waits for the shard any more.
     """
 
-    def __init__(self, number, source, target=None, sample_weight=None):
+    def __init__(self, number, source, target=None, sample_weight=None, stop=None):
         self.number, self.source, self.target = number, source, target
         self.sample_weight = sample_weight
+        self.stop = Stop() if stop is None else stop
 
     def __repr__(self):
         what = ""
@@ -88,7 +94,8 @@ def _is_chunk(found):
 def labels(task, model):
     """The labels of a shard; None if it has no rows, or the model none."""
     try:
-        return labels_of(model, task.stream(), task.target)
+        with task.stop.heeded():
+            return labels_of(model, task.stream(), task.target)
     except Exception as error:
         raise _failure(task, error) from error
 
@@ -100,14 +107,16 @@ def learn(task, model, classes, again):
         final = model[-1] if isinstance(model, Pipeline) else model
         final._revisits = again
         try:
-            return fit_stream(
-                model,
-                task.stream(),
-                target=task.target,
-                sample_weight=task.sample_weight,
-                classes=classes,
-                progress=False,
-            )
+            with task.stop.heeded():
+                return fit_stream(
+                    model,
+                    task.stream(),
+                    target=task.target,
+                    sample_weight=task.sample_weight,
+                    classes=classes,
+                    progress=False,
+                    max_weights=None,
+                )
         finally:
             del final._revisits
     except NoRows:

@@ -20,7 +20,11 @@ class ReadAhead:
         self.thread = threading.Thread(target=self._read, name="adareg-read-ahead", daemon=True)
 
     def __enter__(self):
-        self.thread.start()
+        try:
+            self.thread.start()
+        except BaseException:  # an interrupt
+            self.over.set()
+            raise
         return self
 
     def __exit__(self, *_):

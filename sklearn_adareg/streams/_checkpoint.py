@@ -1,31 +1,21 @@
 """Checkpoints: everything that a stream needs to go on, in one file that is replaced at once or not at all."""
 
-import os
 import pickle
 import re
 import zlib
 from pathlib import Path
 
+from ..persistence._output_files import OutputFile
+
 MAGIC = b"sklearn_adareg checkpoint 1\n"
 
 
 def write(path, content):
-    """Replace the file by one with this content; a reader sees the old or the new one, whole, whenever the process dies."""
-    path = Path(path)
+    """Replace the file by one with this content."""
     body = pickle.dumps(content, protocol=5)
-    part = path.with_name(path.name + ".part")
-    with open(part, "wb") as file:
+    with OutputFile(path) as file:
         file.write(MAGIC + zlib.crc32(body).to_bytes(4, "little"))
         file.write(body)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
-    if hasattr(os, "O_DIRECTORY"):  # the new name is on the disk, too
-        folder = os.open(path.parent, os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def read(path):

@@ -4,8 +4,8 @@ import codecs
 import re
 
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns, check_count, other_separator
-from ._text import CHUNK_BYTES, blocks
+from ._streams import Chunk, FileStream, check_columns, check_count, first_double, other_separator
+from ._text import CHUNK_BYTES, LINE_BYTES, blocks
 
 # 1,5 and 1.5; 1,234,567.8; 1.234.567,8; but not dates such as 01.02.2020
 LIKE_A_NUMBER = (
@@ -13,6 +13,7 @@ LIKE_A_NUMBER = (
     r"|[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?)\s*$"
 )
 UTF_8 = "utf-8"
+COLUMNS = 50_000
 SMALL = 2**20  # bytes that one thread parses, in one piece
 
 
@@ -41,6 +42,11 @@ class CSVStream(FileStream):
         Columns that are text though they look like numbers, such as codes with leading zeros.
     chunk_bytes : int, default=2**22
         Size of a chunk of text, which is extended to the end of a line.
+    max_line_bytes : int, default=2**26
+        By how many bytes a chunk is extended at most. A longer line is refused, before it fills the memory.
+    max_columns : int, default=50_000
+        With how many columns a file is read at most. Each takes some 30 kB of memory while a
+        model learns.
 
     See Also
     --------
@@ -59,6 +65,8 @@ class CSVStream(FileStream):
     ['size', 'colour']
     """
 
+    __module__ = "sklearn_adareg.streams"  # the public path
+
     suffixes = (".csv", ".tsv")
 
     def __init__(
@@ -71,6 +79,8 @@ class CSVStream(FileStream):
         encoding=UTF_8,
         text=(),
         chunk_bytes=CHUNK_BYTES,
+        max_line_bytes=LINE_BYTES,
+        max_columns=COLUMNS,
     ):
         super().__init__(files)
         _tables.arrow("Reading CSV")
@@ -85,6 +95,8 @@ class CSVStream(FileStream):
         self.encoding = _checked_encoding(encoding)
         self.text = list(text)
         self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
+        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
+        self.max_columns = check_count("max_columns", max_columns)
         self._kinds = None
 
     def _read(self, path, place, columns):
@@ -97,10 +109,15 @@ class CSVStream(FileStream):
                 "them as two streams."
             )
         check_columns(path, names, columns)
-        for block, end, done in blocks(path, max(place, begin), self.chunk_bytes, quotes=True):
+        for block, end, done in self._blocks(
+            path, max(place, begin), self.chunk_bytes, quotes=True
+        ):
             table = self._parsed(path, block, names, kinds, columns)
             if table.num_rows:
                 yield Chunk(table, end=end, done=done)
+
+    def _blocks(self, path, place, size, quotes=False):
+        return blocks(path, place, size, self.max_line_bytes, quotes)
 
     def _fingerprint(self):
         return {
@@ -121,7 +138,7 @@ class CSVStream(FileStream):
 
     def _names(self, path):
         """The names of the columns, and where the rows begin."""
-        first, end, _ = next(blocks(path, 0, 1), (b"", 0, 0))
+        first, end, _ = next(self._blocks(path, 0, 1), (b"", 0, 0))
         if not first.strip():
             raise ValueError(f"{path.name} is empty, or its first line is; write it anew.")
         if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -132,6 +149,12 @@ class CSVStream(FileStream):
             raise ValueError(
                 f"The lines of {path.name} end in carriage returns alone; save it with line feeds (tr '\\r' '\\n')."
             )
+        count = first.count(self._separator().encode()) + 1
+        if count > self.max_columns:
+            raise ValueError(
+                f"{path.name} has {count:,} columns, more than max_columns={self.max_columns:,}; write it as svmlight, or raise "
+                "max_columns (--max-columns)."
+            )
         try:
             found = self._csv(self._decoded(path, first), None, None).column_names
         except UnicodeDecodeError as error:
@@ -139,7 +162,7 @@ class CSVStream(FileStream):
         names = [name.strip() for name in found]
         if not self.header:
             return [str(number) for number in range(len(names))], 0
-        double = next((name for name in names if names.count(name) > 1), None)
+        double = first_double(names)
         if double is not None:
             raise ValueError(
                 f"{path.name} has two columns with the name {double!r}; rename one of them, or pass header=False (--no-header) if "
@@ -157,7 +180,7 @@ class CSVStream(FileStream):
                 raise ValueError(
                     f"text names the column {unknown[0]!r}, and {path.name} has none of that name; check the spelling."
                 )
-            first = next(blocks(path, begin, self.chunk_bytes, quotes=True), (b"",))[0]
+            first = next(self._blocks(path, begin, self.chunk_bytes, quotes=True), (b"",))[0]
             if not first.strip():
                 return dict.fromkeys(names, "number")
             given = dict.fromkeys(self.text, "text")

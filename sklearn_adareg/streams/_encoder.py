@@ -69,6 +69,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
            [2. , 1. , 0. ]])
     """
 
+    __module__ = "sklearn_adareg.streams"  # the public path, which saved models keep
+
     _parameter_constraints = {
         "categorical": [list, tuple, None],
         "categories": [dict, None],

@@ -1,19 +1,21 @@
 """fit_stream: one pass over a source that need not fit in memory."""
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from numbers import Integral
 
 import numpy as np
 
-from .._checks import shown
+from ..model import _interrupts
+from ..model._validation import shown
+from ..persistence._output_files import check_outputs
 from . import _checkpoint, _tables
 from ._ahead import ReadAhead
 from ._encoder import TableEncoder
-from ._learning import Learner
+from ._learning import MAX_WEIGHTS, Learner
 from ._open import open_stream
 from ._predictions import PredictionFile
 from ._progress import Line, Meter
-from ._streams import FileStream, check_place
+from ._streams import FileStream, check_count
 
 
 def fit_stream(
@@ -27,10 +29,13 @@ def fit_stream(
     every=100_000,
     sample_weight=None,
     predictions=None,
+    max_weights=MAX_WEIGHTS,
 ):
-    """Learn from a stream in one pass, chunk by chunk, reading ahead in a thread.
+    """Learn from a stream in one pass, chunk by chunk; files are read ahead in a thread.
 
     Memory holds a few chunks, whatever the source. The model equals that of ``partial_fit`` on the same rows in the same order.
+    Chunks of your own are asked for one at a time, when the one before has been learnt from. Ctrl-C is answered while a source
+    makes them wait, and the model has then learnt from all that the source has given.
 
     Parameters
     ----------
@@ -61,6 +66,9 @@ def fit_stream(
         A CSV file that receives for each row its target and what the model predicted before it learnt from it (probabilities
         where there are some). An estimator without ``partial_fit_predict`` predicts a chunk before it learns from it, and nothing
         before its first chunk.
+    max_weights : int or None, default=2**27
+        A model that would begin with more weights than this, columns times labels or targets, is refused, before it fills the memory:
+        a weight takes up to 60 bytes. None: no limit.
 
     Returns
     -------
@@ -88,37 +96,46 @@ def fit_stream(
         raise ValueError(
             f"every={every!r} is the number of rows between checkpoints; pass an integer ≥ 1."
         )
+    check_count("max_weights", max_weights, optional=True)
     stream = open_stream(source)
-    learner = Learner(model)
+    learner = Learner(model, max_weights)
     if checkpoint is not None and not stream.restartable:
         raise ValueError(
             "A checkpoint cannot be resumed with an iterator, which gives its chunks once; pass a list of chunks, a function that "
             "returns an iterator, or a file."
         )
-    for path, what in ((checkpoint, "the checkpoint"), (predictions, "the predictions")):
-        check_place(path, what)
+    check_outputs(
+        [("the checkpoint", checkpoint), ("the predictions", predictions)],
+        stream.files if isinstance(stream, FileStream) else (),
+    )
+    if predictions is not None:
+        predictions = PredictionFile(predictions, resumable=checkpoint is not None)
     run = _Run(model, learner, stream, target, sample_weight, classes, predictions)
     saved = None if checkpoint is None else _checkpoint.read(checkpoint)
     if saved is not None:
         run.resume(saved, checkpoint)
         learner = run.learner
         if saved["finished"]:
+            if predictions is not None:
+                predictions.finish()
             return model
     run.find_classes()
-    told = progress if callable(progress) else Line() if progress else None
-    meter = Meter(told, learner, run.rows, run.done)
+    report = progress if callable(progress) else Line() if progress else None
+    meter = Meter(report, learner, run.rows, run.done)
     due = run.rows + every
-    with run.predictions or nullcontext(), ReadAhead(run.prepared()) as chunks:
+    reading = ReadAhead if stream._reads_ahead else closing
+    with predictions or nullcontext(), reading(run.prepared()) as chunks:
         for prepared in chunks:
+            _interrupts.check()
             run.learn(prepared)
             meter.add(prepared.rows, prepared.done)
             if checkpoint is not None and run.rows >= due:
-                _checkpoint.write(checkpoint, run.content(finished=False))
+                run.save(checkpoint, finished=False)
                 due = run.rows + every
+        if run.rows == 0:
+            raise NoRows(f"{stream.name} has no rows; there is nothing to learn from.")
         if checkpoint is not None:
-            _checkpoint.write(checkpoint, run.content(finished=True))
-    if run.rows == 0:
-        raise NoRows(f"{stream.name} has no rows; there is nothing to learn from.")
+            run.save(checkpoint, finished=True)
     meter.finish()
     return model
 
@@ -154,9 +171,9 @@ class _Run:
         self.rows, self.end, self.done = 0, None, None
         self.encoder = learner.encoder
         self.numbers_only = None  # the encoder of a model that has none of its own
-        self.predictions = None if predictions is None else PredictionFile(predictions)
+        self.predictions = predictions
 
-    # ---- reading, in the thread -----------------------------------------------------------------------------------
+    # ---- reading, for files in a thread of its own ----------------------------------------------------------------
 
     def prepared(self):
         """The chunks from here on, with targets split off and tables encoded."""
@@ -241,6 +258,7 @@ class _Run:
             )
         found, rows = None, 0
         for chunk in self.stream.chunks(columns=self.target):
+            _interrupts.check()
             if chunk.y is None:
                 table = _tables.as_table(chunk.X)
                 self.check_target(_tables.column_names(table))
@@ -282,6 +300,11 @@ class _Run:
 
     # ---- checkpoints ----------------------------------------------------------------------------------------------
 
+    def save(self, path, finished):
+        """Write a checkpoint."""
+        with nullcontext() if self.predictions is None else self.predictions.named():
+            _checkpoint.write(path, self.content(finished))
+
     def content(self, finished):
         """What a checkpoint holds."""
         return {
@@ -292,7 +315,7 @@ class _Run:
             "end": self.end,
             "done": self.done,
             "finished": finished,
-            "predictions": 0 if self.predictions is None else self.predictions.sync(),
+            "predictions": None if self.predictions is None else self.predictions.state(),
             "found": self.stream._findings(),
             "belongs_to": self.belonging(),
         }
@@ -321,13 +344,13 @@ class _Run:
                 "checkpoint, or remove it to start anew."
             )
         self.model.__setstate__(saved["model"].__getstate__())
-        self.learner = Learner(self.model)
+        self.learner = Learner(self.model, self.learner.max_weights)
         self.encoder = self.learner.encoder
         self.numbers_only = saved["numbers_only"]
         self.classes = saved["classes"]
         self.rows, self.end, self.done = saved["rows"], saved["end"], saved["done"]
         if self.predictions is not None:
-            self.predictions.kept = saved["predictions"]
+            self.predictions.resume(*saved["predictions"])
         self.stream._recall(saved["found"])
 
 

@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._encoder import TableEncoder
 
+MAX_WEIGHTS = 2**27
+
 
 class Learner:
     """A model, seen as what happens to a chunk: encoded (in the reading thread), transformed, learnt from.
@@ -18,7 +20,8 @@ class Learner:
     to be fitted beforehand, or to need no fit. Targets are never seen before they are predicted, features of the chunk are.
     """
 
-    def __init__(self, model):
+    def __init__(self, model, max_weights=None):
+        self.max_weights = max_weights
         steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         *transformers, self.final = (step for step in steps if step not in (None, "passthrough"))
         first = transformers[:1]
@@ -49,16 +52,37 @@ class Learner:
 
     def learn(self, X, y, weight, classes):
         """Learn from a chunk."""
-        self.final.partial_fit(self.transform(X), y, **self._further(weight, classes))
+        X = self.transform(X)
+        self.check_size(X, y, classes)
+        self.final.partial_fit(X, y, **self._further(weight, classes))
 
     def learn_and_predict(self, X, y, weight, classes):
         """Learn from a chunk; what was predicted for its rows before, (rows, columns of ``columns``)."""
         X = self.transform(X)
+        self.check_size(X, y, classes)
         if not hasattr(self.final, "partial_fit_predict"):
             before = self._predict(X) if is_fitted(self.final) else None
             self.final.partial_fit(X, y, **self._further(weight, classes))
             return before if before is not None else np.full((len(y), self._width()), np.nan)
         return self._row_by_row(X, y, self._further(weight, classes))
+
+    def check_size(self, X, y, classes):
+        """Refuse to begin a model of more weights than are allowed."""
+        if self.max_weights is None or is_fitted(self.final):
+            return
+        if self.labels:
+            number = len(np.unique(y if classes is None else classes))
+            vectors, what = (number if number > 2 else 1), f"{number:,} labels"
+        else:
+            vectors = np.shape(y)[1] if np.ndim(y) == 2 else 1
+            what = f"{vectors:,} target{'s' * (vectors > 1)}"
+        columns = np.shape(X)[1]
+        if vectors * columns > self.max_weights:
+            raise ValueError(
+                f"{columns:,} columns and {what} make {vectors * columns:,} weights, more than max_weights={self.max_weights:,}; "
+                "check the target, take fewer columns (TableEncoder(n_hashed=…), --bits), or raise max_weights (--max-weights): each "
+                "takes up to 60 bytes."
+            )
 
     def columns(self):
         """Names of the columns of predictions."""

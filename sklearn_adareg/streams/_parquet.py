@@ -4,7 +4,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns, check_count
+from ._streams import Chunk, FileStream, check_columns, check_count, first_double
 
 CHUNK_ROWS = 10_000
 BUFFER = 2**20  # bytes read ahead in each column
@@ -39,6 +39,8 @@ class ParquetStream(FileStream):
     [2, 1]
     """
 
+    __module__ = "sklearn_adareg.streams"  # the public path
+
     suffixes = (".parquet", ".pq")
 
     def __init__(self, files, *, chunk_rows=CHUNK_ROWS, columns=None):
@@ -61,7 +63,7 @@ class ParquetStream(FileStream):
         with file:
             wanted = self.columns if columns is None else columns
             names = file.schema_arrow.names
-            double = next((name for name in names if names.count(name) > 1), None)
+            double = first_double(names)
             if double is not None:
                 raise ValueError(
                     f"{path.name} has two columns with the name {double!r}; rename one."

@@ -66,10 +66,10 @@ class Line:
 
 
 class Meter:
-    """Rows, seconds and losses, and who is told of them."""
+    """Rows, seconds and losses, and who reads them."""
 
-    def __init__(self, told, learner, rows, done):
-        self.told, self.learner = told, learner
+    def __init__(self, report, learner, rows, done):
+        self.report, self.learner = report, learner
         self.rows, self.rows_before = rows, rows
         self.done_before = done or 0.0
         self.begun = time.monotonic()
@@ -77,20 +77,20 @@ class Meter:
     def add(self, rows, done):
         """Some rows have been learnt."""
         self.rows += rows
-        self._tell(done, finished=False)
+        self._report(done, finished=False)
 
     def finish(self):
         """The stream has ended."""
-        self._tell(1.0, finished=True)
+        self._report(1.0, finished=True)
 
-    def _tell(self, done, finished):
-        if self.told is None:
+    def _report(self, done, finished):
+        if self.report is None:
             return
         seconds = max(time.monotonic() - self.begun, 1e-9)
         left = None
         if done is not None and done > self.done_before:
             left = seconds * (1.0 - done) / (done - self.done_before)
-        self.told(
+        self.report(
             Progress(
                 rows=self.rows,
                 loss=self.learner.progressive_loss(),

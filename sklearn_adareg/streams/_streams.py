@@ -30,6 +30,7 @@ class Stream(ABC):
 
     restartable = True
     name = "the stream"
+    _reads_ahead = False  # in a thread, which nothing can interrupt while it waits for rows
 
     @abstractmethod
     def chunks(self, start=None, columns=None) -> Iterator[Chunk]:
@@ -52,6 +53,7 @@ class FileStream(Stream):
     """The chunks of one file after another; an ``end`` is the number of the file and a place in it."""
 
     suffixes: tuple = ()
+    _reads_ahead = True
 
     def __init__(self, files):
         self.files = list_files(files, self.suffixes)
@@ -116,6 +118,8 @@ class ChunkStream(Stream):
     >>> [chunk.end for chunk in stream.chunks()]
     [[1, 2], [2, 3]]
     """
+
+    __module__ = "sklearn_adareg.streams"  # the public path
 
     def __init__(self, chunks):
         if not callable(chunks) and not hasattr(chunks, "__iter__"):
@@ -190,22 +194,9 @@ def list_files(files, suffixes):
     return paths
 
 
-def check_place(path, what):
-    """Refuse a path that no file can be written to, before hours of learning."""
-    if path is None:
-        return
-    path = Path(path)
-    if not path.absolute().parent.is_dir():
-        raise FileNotFoundError(
-            f"There is no folder {path.absolute().parent} for {what}; make it first."
-        )
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a file for {what}; name a file in it.")
-
-
-def check_count(name, value):
-    """Refuse what is neither None nor a whole number of at least 1."""
-    if value is not None and not (isinstance(value, Integral) and value >= 1):
+def check_count(name, value, optional=False):
+    """Refuse what is no whole number of at least 1, nor None where it may be."""
+    if not (optional and value is None) and not (isinstance(value, Integral) and value >= 1):
         raise ValueError(f"{name}={value!r} is no number of them; pass an integer of at least 1.")
     return value
 
@@ -219,6 +210,12 @@ def check_columns(path, present, asked):
                 f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
                 f"{', …' if len(present) > 10 else ''}{'; ' if other else ''}{other}."
             )
+
+
+def first_double(names):
+    """A name that stands twice in a list; None if there is none."""
+    seen = set()
+    return next((name for name in names if name in seen or seen.add(name)), None)
 
 
 SEPARATORS = ";\t|,"

@@ -10,15 +10,19 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from .._kernels._svmlight import read_lines
+from .._kernels.data._svmlight import read_lines
 from ._streams import Chunk, FileStream, check_count
 
 CHUNK_BYTES = 2**22
+LINE_BYTES = 2**26
+PARSED_BYTES = 2**31 - 1  # what the parsers can count
 OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-def blocks(path, place, size, quotes=False):
+def blocks(path, place, size, longest, quotes=False):
     """(block, its end, share of the file read): blocks of whole lines, ``size`` bytes up to the next end of a line.
+
+    A line that goes on for more than ``longest`` bytes is refused.
 
     Places are bytes of the text, uncompressed. A block is determined by its beginning, so a reading that begins at the end of a
     block has the same blocks from there on. With ``quotes`` a block does not end within quotes, which may have lines in them.
@@ -31,9 +35,14 @@ def blocks(path, place, size, quotes=False):
             file = raw if opener is None else opener(raw)
             file.seek(place)
             while block := file.read(size):
-                block += file.readline()
+                block += _line(path, file, longest)
                 if quotes and block.count(b'"') % 2:
-                    block += _closing_lines(file, size)
+                    block += _closing_lines(path, file, size, longest)
+                if len(block) > PARSED_BYTES:
+                    raise ValueError(
+                        f"{path.name} has a chunk of {len(block):,} bytes, and {PARSED_BYTES:,} can be parsed at once; pass a "
+                        "smaller chunk_bytes."
+                    )
                 place += len(block)
                 yield block, place, raw.tell() / whole
     except (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
@@ -44,10 +53,21 @@ def blocks(path, place, size, quotes=False):
         raise
 
 
-def _closing_lines(file, size):
+def _line(path, file, longest):
+    """What is left of a line."""
+    line = file.readline(longest + 1)
+    if len(line) > longest:
+        raise ValueError(
+            f"{path.name} has a line of more than max_line_bytes={longest:,} bytes; check that it is a text file with a row in each "
+            "line, or raise max_line_bytes (--max-line-bytes)."
+        )
+    return line
+
+
+def _closing_lines(path, file, size, longest):
     """Lines up to one with an odd number of quotes, or ``size`` bytes of them: a lone quote does not take in the whole file."""
     lines, length = [], 0
-    while length < size and (line := file.readline()):
+    while length < size and (line := _line(path, file, longest)):
         lines.append(line)
         length += len(line)
         if line.count(b'"') % 2:
@@ -79,6 +99,8 @@ class SvmlightStream(FileStream):
         otherwise in the first chunk.
     chunk_bytes : int, default=2**22
         Size of a chunk of text, which is extended to the end of a line.
+    max_line_bytes : int, default=2**26
+        By how many bytes a chunk is extended at most. A longer line is refused, before it fills the memory.
 
     See Also
     --------
@@ -97,18 +119,29 @@ class SvmlightStream(FileStream):
     (2, 3)
     """
 
+    __module__ = "sklearn_adareg.streams"  # the public path
+
     suffixes = (".svm", ".svmlight", ".libsvm")
 
-    def __init__(self, files, *, n_features=None, zero_based="auto", chunk_bytes=CHUNK_BYTES):
+    def __init__(
+        self,
+        files,
+        *,
+        n_features=None,
+        zero_based="auto",
+        chunk_bytes=CHUNK_BYTES,
+        max_line_bytes=LINE_BYTES,
+    ):
         super().__init__(files)
-        self.n_features = check_count("n_features", n_features)
+        self.n_features = check_count("n_features", n_features, optional=True)
         self.zero_based = zero_based
         self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
+        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
         self._found = None
 
     def _read(self, path, place, columns):
         n_features, zero_based = self._indices()
-        for block, end, done in blocks(path, place, self.chunk_bytes):
+        for block, end, done in blocks(path, place, self.chunk_bytes, self.max_line_bytes):
             X, y = _parsed(path, block, n_features, zero_based)
             if len(y):
                 yield Chunk(X, y, end=end, done=done)
@@ -135,7 +168,7 @@ class SvmlightStream(FileStream):
         known = self.n_features is not None
         if not known or self.zero_based == "auto":
             for path in self.files:
-                for block, *_ in blocks(path, 0, self.chunk_bytes):
+                for block, *_ in blocks(path, 0, self.chunk_bytes, self.max_line_bytes):
                     X, _ = _parsed(path, block, None, True)
                     if X.nnz:
                         own = X.indices.min(), X.indices.max()

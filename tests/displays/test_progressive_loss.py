@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from streams import rows, target
+from support.data import rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.displays import ProgressiveLossDisplay

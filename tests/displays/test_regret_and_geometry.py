@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from streams import STRUCTURES, estimator, rows, target
+from support.data import STRUCTURES, estimator, rows, target
 
 from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor, regret
 from sklearn_adareg.displays import GeometryDisplay, RegretDisplay
@@ -112,6 +112,34 @@ def test_the_defaults_have_a_geometry_too(params):
     assert len(display.feature_names) == 5
     assert display.feature_names[-1] == "intercept"
     assert all(np.all(line.get_ydata() > 0) for line in display.lines_)
+
+
+def test_the_geometry_of_the_default_is_that_of_the_rows_about_their_means():
+    model = AdaRegRegressor(epsilon=0.5, half_life=None).partial_fit(X, SCORE)
+    display = GeometryDisplay.from_estimator(model)
+    Z = np.column_stack([X - X.mean(axis=0), np.ones(len(X))])
+    np.testing.assert_allclose(display.G, Z.T @ Z, rtol=1e-8, atol=1e-8)
+    ridge = np.linalg.inv(display.H) - display.G
+    np.testing.assert_allclose(ridge, np.diag(np.diag(ridge)), atol=1e-8)
+    assert (np.diag(ridge)[:4] >= 0.5 * X.var(axis=0) * (1 - 1e-8)).all()
+    display.figure_.canvas.draw()
+
+
+def test_each_class_of_a_softmax_has_a_block_and_what_never_varied_has_zeros():
+    rows_of_three = np.column_stack([X, np.ones(len(X))])
+    model = AdaRegClassifier().fit(rows_of_three, np.digitize(SCORE, [-0.5, 0.5]))
+    for lane in range(3):
+        display = GeometryDisplay.from_estimator(model, lane=lane)
+        assert display.G.shape == display.H.shape == (6, 6)
+        known = [0, 1, 2, 3, 5]
+        assert not display.G[4].any()
+        assert not display.H[4].any()
+        inside = np.ix_(known, known)
+        # H is a block of the inverse of all classes, which is not below the inverse of the block
+        excess = display.H[inside] - np.linalg.inv(display.G[inside] + 100.0 * np.eye(5))
+        assert np.linalg.eigvalsh(excess)[0] > -1e-9
+    with pytest.raises(ValueError, match="lane=3 is not there"):
+        GeometryDisplay.from_estimator(model, lane=3)
 
 
 def test_each_weight_vector_has_a_geometry_of_its_own():

@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks (1.9 on): told of every pass, shown a model, and free to stop it."""
+"""scikit-learn's callbacks (1.9 on): called at every pass, shown a model, and free to stop it."""
 
 import pickle
 
@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from streams import estimator, rows, target
+from support.data import estimator, rows, target
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9")
 MAKE = {"epsilon": 1.0, "max_iter": 4, "shuffle": True, "random_state": 0}
@@ -21,28 +21,28 @@ def data(loss):
 
 
 class Recorder:
-    """Notes what it is told, keeps the models it is shown, and asks to stop after some passes."""
+    """Notes what it is called for, keeps the models it is shown, and asks to stop after some passes."""
 
     def __init__(self, stop_after=None):
         self.stop_after = stop_after
-        self.told, self.models = [], []
+        self.events, self.models = [], []
 
     def setup(self, estimator, context):
-        self.told.append("setup")
+        self.events.append("setup")
 
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None):
         assert X is not None
         assert y is not None
-        self.told.append(f"begin {context.task_name}")
+        self.events.append(f"begin {context.task_name}")
 
     def on_fit_task_end(self, estimator, context, *, metadata=None, fitted_estimator=None):
-        self.told.append(f"end {context.task_name}")
+        self.events.append(f"end {context.task_name}")
         self.models.append(fitted_estimator)
         self.metadata = metadata
         return context.task_name != "fit" and context.task_id + 1 == self.stop_after
 
     def teardown(self, estimator, context):
-        self.told.append("teardown")
+        self.events.append("teardown")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -51,7 +51,7 @@ def test_a_callback_is_told_of_every_pass_and_shown_the_model_so_far(loss):
     recorder = Recorder()
     model = estimator("ons", "full", loss=loss, **MAKE).set_callbacks(recorder).fit(X, y)
     passes = ["begin epoch", "end epoch"] * 4
-    assert recorder.told == ["setup", "begin fit", *passes, "end fit", "teardown"]
+    assert recorder.events == ["setup", "begin fit", *passes, "end fit", "teardown"]
     for k, shown in enumerate(recorder.models[:4], start=1):
         alone = estimator("ons", "full", loss=loss, **{**MAKE, "max_iter": k}).fit(X, y)
         np.testing.assert_array_equal(shown.coef_, alone.coef_)
@@ -86,8 +86,8 @@ def test_a_callback_may_ask_to_stop(early_stopping, loss):
     model = estimator(loss=loss, early_stopping=early_stopping, tol=1e-9, n_iter_no_change=50)
     model.set_params(max_iter=50, random_state=0).set_callbacks(recorder).fit(X, y)
     assert model.n_iter_ == len(model.loss_curve_) == 2
-    assert recorder.told.count("end epoch") == 2
-    assert recorder.told[-2:] == ["end fit", "teardown"]
+    assert recorder.events.count("end epoch") == 2
+    assert recorder.events[-2:] == ["end fit", "teardown"]
 
 
 def test_the_model_shown_at_the_end_is_the_model_kept():
@@ -116,8 +116,8 @@ def test_callbacks_are_taken_down_when_fit_fails():
     model = estimator(loss="squared_error", eta=1e200, max_iter=3).set_callbacks(recorder)
     with pytest.raises(ValueError, match="Stopped at row"):
         model.fit(X * 1e150, y)
-    assert recorder.told[0] == "setup"
-    assert recorder.told[-1] == "teardown"
+    assert recorder.events[0] == "setup"
+    assert recorder.events[-1] == "teardown"
 
 
 def test_callbacks_stay_with_clones_and_pickles():
@@ -125,7 +125,7 @@ def test_callbacks_stay_with_clones_and_pickles():
     recorder = Recorder()
     model = estimator(**MAKE).set_callbacks(recorder)
     clone(model).fit(X, y)
-    assert recorder.told.count("end epoch") == 4
+    assert recorder.events.count("end epoch") == 4
     fitted = pickle.loads(pickle.dumps(model.fit(X, y)))
     np.testing.assert_array_equal(fitted.predict(X), model.predict(X))
 
@@ -134,7 +134,7 @@ def test_partial_fit_leaves_callbacks_alone():
     X, y = data("log_loss")
     recorder = Recorder()
     estimator(**MAKE).set_callbacks(recorder).partial_fit(X, y, classes=[-1, 1])
-    assert recorder.told == []
+    assert recorder.events == []
 
 
 # --- scikit-learn's own ---------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import gzip
 import runpy
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def mirror(tmp_path, program, rows, monkeypatch):
     write(tmp_path / "mirror", "made_up", *rows)
     source = program["SOURCES"]["a9a"]._replace(fingerprint=program["fingerprint"](*rows), url="")
     only = {"made_up": source}
-    monkeypatch.setattr(sys.modules["sources"], "SOURCES", only)
+    monkeypatch.setattr(sys.modules["data_sets.sources"], "SOURCES", only)
     program["get"].__globals__["SOURCES"] = only
     return tmp_path / "mirror"
 
@@ -81,9 +82,9 @@ def test_the_fingerprint_knows_values_not_formats(program, rows):
 
 
 def test_every_set_of_the_benchmarks_has_a_source(program):
-    datasets = runpy.run_path(str(BENCHMARKS / "datasets.py"))
-    used = {name for sets in datasets["REFERENCES"].values() for name in sets}
-    assert used | set(datasets["STREAMS"]) <= set(program["SOURCES"])
+    folder = import_module("data_sets.folder")
+    used = {name for sets in folder.REFERENCES.values() for name in sets}
+    assert used | set(folder.STREAMS) <= set(program["SOURCES"])
 
 
 def test_river_sets_are_made_from_the_package(program, tmp_path, capsys):

@@ -1,8 +1,9 @@
-"""Kernels cimport downwards: rounds, structures, the pieces that structures call, loops.
+"""The contract of folders: imports go down one list, for Python modules and kernels alike.
 
-The contract of the Python modules is in setup.cfg; import-linter does not read Cython.
+A wing (the folders above ``estimators``) is loaded when it is used: what lies below may import it inside of a function only.
 """
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,60 +11,134 @@ import pytest
 
 import sklearn_adareg
 
-KERNELS = Path(sklearn_adareg.__file__).parent / "_kernels"
-# Highest first. A module may import from its own line and from those below.
+ROOT = Path(sklearn_adareg.__file__).parent
+# Highest first. A module may import from its own folder, from those on its line whose names it contains or that contain its own,
+# and from all lines below; "." is the package itself.
 LAYERS = (
-    "_rounds",
-    "_stack _committee",
-    "_committee_candidates _stack_regression",
-    "_methods _combined_penalty _committee_penalty",
-    "_paired",
-    "_sketch_newton",
-    "_newton _diag _iso _spectral _full_ons _block_ons _block_spectral _sketch_ons _sketch_spectral _kronecker",
-    "_block _sketch _measured",
-    "_families",
-    "_full _coordinatewise _block_point",
-    "_coordinates",
-    "_structures",
-    "_basis _partition _fading _directions",
-    "_members _free_step",
-    "_objective _inverse _columns _cells _regression _lasso _column_descent",
-    "_units _l2_ball _simplex",
-    "_domains _sum_constrained",
-    "_bound_constrained _free_set",
-    "_metric _secular _forgetting _potentials _losses _rows _setting _undo _records _small_arrays _svmlight",
-    "_tracks",
-    "_block_loops _jacobi_loops _cyclic_loops _matrix_loops _step_loops _eigen_loops _factor_loops _fused_loops _paired_loops"
-    " _power_loops _free_loops _loops _lapack",
+    ". cli",
+    "tuning streams distributed displays",
+    "theory merging persistence",
+    "estimators",
+    "model",
+    "_kernels/loop",
+    "_kernels/aggregation",
+    "_kernels/information",
+    "_kernels/preconditioners/block _kernels/preconditioners/kronecker _kernels/preconditioners/sketch",
+    "_kernels/preconditioners/diagonal _kernels/preconditioners/full",
+    "_kernels/preconditioners",
+    "_kernels/domains _kernels/prequential _kernels/scaling _kernels/solvers",
+    "_kernels/domains/projection _kernels/losses _kernels/potentials",
+    "_kernels/data",
+    "_kernels/linalg",
+    "_kernels/state",
 )
-DEPTH = {name: depth for depth, names in enumerate(LAYERS) for name in names.split()}
-# "from ._rows cimport Row", "from sklearn_adareg._kernels._quadratic cimport ActiveSet", "from ._rows import VECTOR"
-IMPORT = re.compile(r"^\s*from\s+(?:\.|sklearn_adareg\._kernels\.)(\w+)\s+c?import\b", re.MULTILINE)
-LOOSE = re.compile(r"^\s*(?:from\s+\.\s+c?import|c?import\s+sklearn_adareg)\b.*", re.MULTILINE)
-FILES = sorted(path for kind in ("*.pyx", "*.pxd") for path in KERNELS.glob(kind))
-
-# an installed wheel has no sources
-pytestmark = pytest.mark.skipif(not FILES, reason="only where the sources are")
+WINGS = 3  # lines of the list
+DEPTH = {folder: depth for depth, line in enumerate(LAYERS) for folder in line.split()}
+PYTHON = sorted(ROOT.rglob("*.py"))
+KERNELS = sorted(path for kind in ("*.pyx", "*.pxd") for path in ROOT.rglob(kind))
+CIMPORT = re.compile(r"^\s*from\s+([\w.]+)\s+c?import\s+\(?([\w ,]+)", re.MULTILINE)
+LOOSE = re.compile(r"^\s*c?import\s+sklearn_adareg\b.*", re.MULTILINE)
 
 
-def imports(text):
-    """The kernels that a source names."""
-    return IMPORT.findall(text)
+def folder_of(path):
+    """The room of a file of the package."""
+    return path.parent.relative_to(ROOT).as_posix()
 
 
-def test_the_pattern_finds_every_form_of_import():
-    text = "from ._rows cimport Row\nfrom sklearn_adareg._kernels._full cimport Full\n    from ._loops import x\n"
-    assert imports(text) == ["_rows", "_full", "_loops"]
-    assert LOOSE.search("from . cimport _rows")
+def room_named(path, name, imported):
+    """The folder that ``from name import imported`` in a file leads to; None outside of the package."""
+    dots = len(name) - len(name.lstrip("."))
+    if dots:
+        base = path.parents[dots - 1]
+    elif name.split(".")[0] == "sklearn_adareg":
+        base, name = ROOT.parent, name
+    else:
+        return None
+    target = base.joinpath(*name.lstrip(".").split(".")) if name.strip(".") else base
+    target = target / imported if (target / imported).is_dir() else target
+    return (target if target.is_dir() else target.parent).relative_to(ROOT).as_posix()
 
 
-def test_every_kernel_has_its_layer():
-    assert {path.stem for path in FILES} == set(DEPTH)
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_kernels_import_downwards(path):
+def imports_of(path):
+    """Pairs of a folder that a file imports from, and whether it does so when it is loaded."""
     text = path.read_text(encoding="utf-8")
-    upwards = [name for name in imports(text) if DEPTH[name] < DEPTH[path.stem]]
-    assert not upwards, f"{path.name} imports from above: {upwards}"
-    assert not LOOSE.findall(text), "name the module: from ._rows cimport Row"
+    if path.suffix != ".py":
+        found = [(m[1], m[2].split(",")[0].strip(), True) for m in CIMPORT.finditer(text)]
+    else:
+        tree = ast.parse(text)
+        late = {
+            inner
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef)
+            or (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING")
+            for inner in ast.walk(node)
+        }
+        found = [
+            ("." * node.level + (node.module or ""), alias.name, node not in late)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        ]
+        found += [
+            (alias.name, "", node not in late)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Import)
+            for alias in node.names
+        ]
+    rooms = [(room_named(path, name, imported), early) for name, imported, early in found]
+    return [(room, early) for room, early in rooms if room is not None]
+
+
+def may_import(here, there, early):
+    """Whether the contract lets a module of one folder import from another."""
+    if here == there or DEPTH[there] > DEPTH[here]:
+        return True
+    if not early:
+        return DEPTH[there] < WINGS or there.startswith("_kernels")
+    return DEPTH[there] == DEPTH[here] < WINGS
+
+
+def test_the_contract_sees_every_form_of_import():
+    kernel = ROOT / "_kernels" / "preconditioners" / "full" / "_full.pyx"
+    assert room_named(kernel, "...data._rows", "Row") == "_kernels/data"
+    assert room_named(kernel, "sklearn_adareg._kernels.losses._losses", "Loss") == "_kernels/losses"
+    assert room_named(ROOT / "estimators" / "_base.py", "..model", "_auto") == "model"
+    assert room_named(ROOT / "estimators" / "_base.py", "..", "streams") == "streams"
+    assert room_named(kernel, "libc.math", "sqrt") is None
+    assert room_named(kernel, "sklearn_adareg.model", "") == "model"
+    assert not may_import("model", "theory", early=True)
+    assert may_import("model", "theory", early=False)
+    assert not may_import("model", "estimators", early=False)
+
+
+def test_every_folder_has_its_layer():
+    files = {path for path in PYTHON + KERNELS if path.name != "__init__.py"}
+    assert {folder_of(path) for path in files} <= set(DEPTH)
+
+
+def test_the_design_note_names_every_folder_of_kernels():
+    note = (ROOT / "_kernels" / "README.md").read_text(encoding="utf-8")
+    named = {name for line in note.splitlines() for name in re.findall(r"`([\w/]+)`", line)}
+    rooms = {folder.removeprefix("_kernels/") for folder in DEPTH if folder.startswith("_kernels/")}
+    assert rooms <= named | {f"preconditioners/{name}" for name in named}
+
+
+def test_no_folder_is_crowded():
+    folders = {path for path in ROOT.rglob("*") if path.is_dir() and path.name != "__pycache__"}
+    for folder in folders:
+        kept = [path for path in folder.glob("*.*") if path.suffix in (".py", ".pyx", ".pxd", ".h")]
+        assert len(kept) <= 25, folder
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "path",
+    [path for path in PYTHON + KERNELS if folder_of(path) in DEPTH],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_imports_go_down(path):
+    here = folder_of(path)
+    wrong = {room for room, early in imports_of(path) if not may_import(here, room, early)}
+    assert not wrong, f"{path.name} imports from {sorted(wrong)}"
+    if path.suffix != ".py":
+        assert not LOOSE.findall(path.read_text("utf-8")), "name what is imported"

@@ -2,9 +2,10 @@
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from streams import STRUCTURES
+from support.data import STRUCTURES
 
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, _registry
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg.model import _registry
 
 BOTH = (AdaRegClassifier, AdaRegRegressor)
 WEIGHTS_SCALE = "a weight scales one gradient, it does not repeat a round"

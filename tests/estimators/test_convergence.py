@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
-from streams import FourthRoot, estimator
+from support.data import FourthRoot, estimator
 
 CLOSE = 1e-3  # relative to the optimum
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
-from streams import (
+from support.data import (
     POTENTIALS,
     RADIUS,
     STRUCTURES,
@@ -19,7 +19,7 @@ from streams import (
     weights_of,
 )
 
-from sklearn_adareg import _registry
+from sklearn_adareg.model import _registry
 
 # One variation at a time over all potentials, structures and updates, each with another average.
 VARIATIONS = {

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor, _registry
+from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor
+from sklearn_adareg.model import _registry
 from sklearn_adareg.regret import record
 
 RNG = np.random.default_rng(0)

@@ -1,21 +1,18 @@
 """An interrupt, wherever it comes, leaves a model that stands at a finished round, goes on, and holds no lock."""
 
-import os
-import signal
-import sys
+import pickle
 import threading
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from streams import rows
+from sklearn.base import clone
+from support.data import rows
+from support.interrupts import Interrupt, by_signals, press_control_c
 
-import sklearn_adareg
-from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg._guard import guard_of
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge, regret
+from sklearn_adareg.model import _runtime
+from sklearn_adareg.model._guard import guard_of
 
-SOURCES = str(Path(sklearn_adareg.__file__).parent)
 FIRST, MORE = slice(0, 40), slice(40, 100)
 
 
@@ -37,33 +34,6 @@ def one_vector():
 
 
 CASES = [one_vector, one_against_the_rest, three_targets]
-
-
-class Interrupt:
-    """Raises KeyboardInterrupt at the n-th point of the package's code where the interpreter looks for signals.
-
-    Those points are where a function begins and where a call of a compiled function has ended.
-    """
-
-    def __init__(self, n):
-        self.left, self.fired = n, False
-
-    def __enter__(self):
-        self.outer = sys.getprofile()
-        sys.setprofile(self.profile)
-
-    def __exit__(self, kind, error, traceback):
-        sys.setprofile(self.outer)
-        return kind is KeyboardInterrupt
-
-    def profile(self, frame, event, arg):
-        if event not in ("call", "c_return") or self.fired:
-            return
-        if frame.f_code.co_filename.startswith(SOURCES):
-            self.left -= 1
-            if self.left == 0:
-                self.fired = True
-                raise KeyboardInterrupt
 
 
 def assert_stands_where(model, twin):
@@ -91,7 +61,8 @@ def another_thread_may_learn(model):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_interrupt_at_any_point_leaves_the_model_at_a_finished_round(case):
+def test_an_interrupt_at_any_point_leaves_the_model_at_a_finished_round(case, monkeypatch):
+    monkeypatch.setattr(_runtime, "LONG_SEGMENT", 1e6)  # seconds: a call is one segment
     n, fired = 0, True
     while fired:
         n += 1
@@ -117,35 +88,64 @@ def test_an_interrupt_at_any_point_leaves_the_model_at_a_finished_round(case):
     assert n > 30, "the whole call has run"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are raised in another way there")
-@pytest.mark.skipif(
-    threading.current_thread() is not threading.main_thread(),
-    reason="signals go to the main thread",
-)
+@by_signals
 @pytest.mark.parametrize(
-    "params", [{"potential": "adagrad", "structure": "full"}, {}, {"loss": "hinge", "n_jobs": 2}]
+    "params",
+    [
+        {"potential": "adagrad", "structure": "full", "refresh": 0.0},
+        {},
+        {"loss": "hinge", "n_jobs": 2},
+    ],
 )
 def test_control_c_is_answered_soon_and_leaves_no_thread(params):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400_000, 60))
     y = np.arange(len(X)) % (4 if "loss" in params else 2)
     model = AdaRegClassifier(**params).partial_fit(X[:10], y[:10], classes=np.unique(y))
-    sent = []
-
-    def press():
-        time.sleep(0.3)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    before = threading.active_count()
-    presser = threading.Thread(target=press)
-    presser.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X, y)
-    answered = time.perf_counter() - sent[0]
-    presser.join()
-    assert threading.active_count() == before
-    assert answered < 1.0, "half a second on a machine that does nothing else"
+    press_control_c(lambda: model.partial_fit(X, y))
     assert len({block.arrays["clock"][0] for block in model._state.blocks}) == 1
     assert 10 < model.t_ < len(X)
     assert np.isfinite(model.coef_).all()
+
+
+def endlessly(call):
+    while True:
+        call()
+
+
+LONG_CALLS = {
+    "fit": lambda model, X, y: clone(model).fit(X, y),
+    "fit, early stopping": lambda model, X, y: (
+        clone(model).set_params(early_stopping=True, max_iter=1000, tol=None).fit(X, y)
+    ),
+    "partial_fit_predict": lambda model, X, y: clone(model).partial_fit_predict(
+        X, y, classes=[0, 1]
+    ),
+    "merge": lambda model, X, y: merge([model, model]),
+    "record": lambda model, X, y: regret.record(clone(model), X, y),
+    "predict": lambda model, X, y: model.predict_proba(X),
+}
+
+
+@by_signals
+@pytest.mark.parametrize("name", LONG_CALLS)
+def test_control_c_in_a_call_that_makes_something_new_changes_nothing(name):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(100_000, 60))
+    y = (X[:, 0] > 0).astype(int)
+    model = AdaRegClassifier("adagrad", "full", eta=1.0, scaling=None, fit_intercept=False)
+    model.partial_fit(X[:100], y[:100], classes=[0, 1])
+    before = pickle.dumps(model)
+    press_control_c(lambda: endlessly(lambda: LONG_CALLS[name](model, X, y)))
+    assert pickle.dumps(model) == before
+
+
+@by_signals
+def test_control_c_in_fit_keeps_the_model_that_was_there():
+    X, score = rows(4)
+    model = AdaRegClassifier("adagrad", "full", max_iter=10**9, tol=None)
+    model.partial_fit(X, score > 0, classes=[False, True])
+    before, twin = dict(vars(model)), pickle.loads(pickle.dumps(model))
+    press_control_c(lambda: model.fit(X[:, :3], score > 1))
+    assert vars(model) == before
+    assert_stands_where(model, twin)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sklearn_adareg import AdaRegClassifier, _workers
+from sklearn_adareg import AdaRegClassifier
+from sklearn_adareg.model import _runtime
 
 K, N = 4, 600
 LABELS = np.array([10, 20, 30, 40])
@@ -22,11 +23,11 @@ def blobs(d, n=N, seed=0):
 
 
 MODELS = [
-    pytest.param({}, 6, id="committee"),
+    pytest.param({}, 6, id="sums"),
     pytest.param({"shuffle": False}, 120, id="stack in a frame"),
-    pytest.param({"loss": "hinge"}, 6, id="committees against the rest"),
+    pytest.param({"loss": "hinge"}, 6, id="sums against the rest"),
     pytest.param({"loss": "modified_huber", "structure": "diag"}, 6, id="stacks against the rest"),
-    pytest.param({"epsilon": 1.0}, 6, id="newton"),
+    pytest.param({"epsilon": 1.0}, 6, id="sums, one prior"),
     pytest.param({"half_life": 100.0}, 6, id="half-life"),
     pytest.param({"structure": "diag", "half_life": 100.0, "eta": 0.5}, 6, id="diag, half-life"),
     pytest.param({"alpha": 1e-3, "l1_ratio": 0.5}, 6, id="penalty"),
@@ -61,7 +62,12 @@ def test_known_classes_lose_nothing(params, d, as_sparse):
     model.partial_fit(X[:1], y[:1], sample_weight=[0.0], classes=LABELS)
     np.testing.assert_array_equal(model.classes_, LABELS)
     np.testing.assert_allclose(model.coef_[[0, 1, 3]], coef, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(model.intercept_[[0, 1, 3]], intercept, rtol=1e-12, atol=1e-15)
+    grown = model.intercept_[[0, 1, 3]] - intercept
+    # the constant prediction of a softmax has its zero where it has the mean of all classes
+    common = grown.mean() if model.method_ == "information" and model.loss == "log_loss" else 0.0
+    np.testing.assert_allclose(
+        grown, common, rtol=0.0, atol=1e-12 * np.abs(intercept).max() + 1e-15
+    )
     np.testing.assert_array_equal(model.predict(X), before.predict(X))
     if model.loss == "log_loss":
         odds = model.predict_proba(X)
@@ -97,13 +103,69 @@ def test_the_model_is_a_model_like_any_other(params, d):
     np.testing.assert_allclose(results[2], results[0], rtol=1e-5, atol=1e-6)
 
 
-def test_a_new_lane_has_the_matrices_of_a_new_model():
+def test_a_new_output_has_the_matrices_of_a_new_model():
     model, X, y = begun({"potential": "ons", "structure": "full", "eta": 0.5, "epsilon": 0.3}, 6)
     model.partial_fit(X[:1], y[:1], sample_weight=[0.0], classes=LABELS)
     [block] = model._state.blocks
-    G = _workers.method_of(block).structure.accumulated()
+    G = _runtime.method_of(block).structure.accumulated()
     np.testing.assert_allclose(G[2], 0.3 * np.eye(7))
     assert np.trace(G[0]) > 1.0
+
+
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_hinge"])
+@pytest.mark.parametrize("rows", [300, 1100])
+def test_a_new_class_has_no_sums_and_the_others_keep_theirs(loss, rows):
+    """In the method of the defaults, while all rows are kept, and later; about what the sums are of."""
+    X, y = blobs(4, 2 * rows)
+    X, y = X[y != 30][:rows], y[y != 30][:rows]
+    model = AdaRegClassifier(loss=loss).partial_fit(X, y, classes=[10, 20, 40])
+    before = pickle.loads(pickle.dumps(model))
+    model.partial_fit(X[:1], y[:1], sample_weight=[0.0], classes=LABELS)
+    blocks = [[block.arrays for block in each._state.blocks] for each in (before, model)]
+    if loss == "log_loss":
+        (old,), (new,) = blocks
+        pairs = [(c, e) for c in range(4) for e in range(c, 4)]
+        known = [pair for pair in pairs if 2 not in pair]
+        for place, pair in enumerate(pairs):
+            G = new["G"][:, :, place]
+            assert G.any() == (2 not in pair)
+            if 2 not in pair:
+                np.testing.assert_array_equal(G, old["G"][:, :, known.index(pair)])
+        r, counts = new["r"].swapaxes(0, 2), new["counts"].T
+        assert not r[2].any()
+    else:
+        old, new = (
+            [np.concatenate([a[name] for a in part]) for name in ("G", "r")] for part in blocks
+        )
+        for before_, after in zip(old, new, strict=True):
+            np.testing.assert_array_equal(after[[0, 1, 3]], before_)
+            assert not after[2].any()
+        counts = np.concatenate([a["counts"] for a in blocks[1]])[:, 1]
+    assert not counts[2].any()
+    old, new = blocks[0][0], blocks[1][0]
+    for name in ("clock", "numbers", "columns", "centre"):
+        np.testing.assert_array_equal(new[name], old[name])
+    held = len(old["row_values"])  # of a model that was saved
+    assert held == 300 if rows == 300 else 0 < held < 100
+    for name in ("row_values", "row_weights"):
+        np.testing.assert_array_equal(new[name][:held], old[name])
+    numbers = np.array([0, 1, 3])[old["row_targets"].astype(int)]
+    np.testing.assert_array_equal(new["row_targets"][:held], numbers)
+
+
+def test_a_softmax_may_outgrow_its_joint_matrix():
+    """Beyond a number of classes times coordinates each class has a matrix of its own."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 60))
+    y = np.argmax(X[:, :12], axis=1)
+    model = AdaRegClassifier().partial_fit(X[y < 11], y[y < 11], classes=np.arange(11))
+    assert model._state.recipe.coupled
+    model.partial_fit(X, y, classes=np.arange(12))
+    assert not model._state.recipe.coupled
+    assert model._state.blocks[0].arrays["G"].shape[2] == 12
+    model.partial_fit(X, y)
+    assert model.score(X, y) > 0.6
+    assert pickle.loads(pickle.dumps(model)).predict(X[:1]) == model.predict(X[:1])
 
 
 def test_it_may_happen_while_coordinates_are_still_chosen():

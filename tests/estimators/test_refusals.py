@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from streams import STRUCTURES, FourthRoot, estimator, learn, rows, target, weights_of
+from support.data import STRUCTURES, FourthRoot, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.utils import compute_class_weight, compute_sample_weight
-from streams import STRUCTURES, UPDATES, estimator, rows
+from support.data import STRUCTURES, UPDATES, estimator, rows
 
 NAMES = np.array(["ant", "bee", "cat"])
 

@@ -6,7 +6,7 @@ Whether a kernel computes an address from a null pointer is for ``.ci/sanitize``
 import numpy as np
 import pytest
 from scipy import sparse
-from streams import STRUCTURES
+from support.data import STRUCTURES
 
 from sklearn_adareg import AdaRegRegressor
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from reference import adareg
-from reference_memory import Memory, forgetting
+from reference.algorithm import adareg
+from reference.half_life import Memory, forgetting
 from scipy import sparse
-from streams import FourthRoot, estimator, learn, rows, target, weights_of
+from support.data import FourthRoot, estimator, learn, rows, target, weights_of
 
-from sklearn_adareg import AdaReg, SpectralPotential, _registry
+from sklearn_adareg import AdaReg, SpectralPotential
+from sklearn_adareg.model import _registry
 
 STRUCTURES = [name for name, entry in _registry.STRUCTURES.items() if entry.forgets]
 POTENTIALS = list(_registry.POTENTIALS)

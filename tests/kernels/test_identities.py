@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from streams import POTENTIALS, STRUCTURES, UPDATES, estimator, learn, rows, target, weights_of
+from support.data import POTENTIALS, STRUCTURES, UPDATES, estimator, learn, rows, target, weights_of
 
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")

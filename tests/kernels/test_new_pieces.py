@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import reference
-import reference_domains
-from reference import adareg
+from reference import algorithm, domains
+from reference.algorithm import adareg
 from scipy import sparse
 from scipy.special import expi
 from sklearn.model_selection import GridSearchCV
 
 import sklearn_adareg
-from sklearn_adareg import AdaReg, AdaRegRegressor, _pieces, _registry, regret
+from sklearn_adareg import AdaReg, AdaRegRegressor, regret
+from sklearn_adareg.model import _entries, _registry
 
 ROOT = Path(__file__).parents[2]
 SOURCES = Path(sklearn_adareg.__file__).parent.parent
@@ -31,21 +31,29 @@ PIECES = sorted((ROOT / "tests" / "new_pieces").glob("*.pyx"))
 GUIDE = ROOT / "CONTRIBUTING.md"
 TABLES = ("POTENTIALS", "STRUCTURES", "REGRESSION_LOSSES", "DOMAINS")
 BUILD = """
+import os
 import sys
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 root, *pieces = sys.argv[1:]
+sys.path.insert(0, root)
+from build_kernels import DIRECTIVES, INCLUDE
+
+headers = [os.path.join(root, INCLUDE)]
 flags = [] if sys.platform == "win32" else ["-O1"]
-modules = [Extension(p.split(".")[0], [p], extra_compile_args=flags) for p in pieces]
-modules = cythonize(modules, include_path=[root])
+modules = [
+    Extension(p.split(".")[0], [p], include_dirs=headers, extra_compile_args=flags) for p in pieces
+]
+modules = cythonize(modules, include_path=[root], compiler_directives=DIRECTIVES)
 setup(name="pieces", ext_modules=modules, script_args=["-q", "build_ext", "--inplace", "-j2"])
 """
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not list(SOURCES.glob("sklearn_adareg/_kernels/*.pxd")), reason="only where the sources are"
+        not list(SOURCES.glob("sklearn_adareg/_kernels/*/*.pxd")),
+        reason="only where the sources are",
     ),
 ]
 
@@ -85,18 +93,18 @@ def registered(compiled, monkeypatch):
     """The entries of CONTRIBUTING.md in the registry, and the references beside theirs."""
     tables = {name: {} for name in TABLES}
     [entries] = re.findall(r"```python\n(POTENTIALS\[.*?)```", GUIDE.read_text("utf-8"), re.S)
-    exec(entries, {**vars(_pieces), "expi": expi, **compiled, **tables})
+    exec(entries, {**vars(_entries), "expi": expi, **compiled, **tables})
     for name, entries in tables.items():
         assert len(entries) == 1
         for piece, entry in entries.items():
             monkeypatch.setitem(getattr(_registry, name), piece, entry)
-    monkeypatch.setitem(reference.POTENTIALS, "logarithmic", logarithmic)
-    monkeypatch.setitem(reference.STRUCTURES, "tridiagonal", tridiagonal)
-    monkeypatch.setitem(reference.LOSSES, "log_cosh", log_cosh)
-    monkeypatch.setitem(reference_domains.INSIDE, "budget", lambda c, r: np.sum(c) <= r)
-    monkeypatch.setitem(reference_domains.PROJECTIONS_FULL, "budget", onto_budget)
+    monkeypatch.setitem(algorithm.POTENTIALS, "logarithmic", logarithmic)
+    monkeypatch.setitem(algorithm.STRUCTURES, "tridiagonal", tridiagonal)
+    monkeypatch.setitem(algorithm.LOSSES, "log_cosh", log_cosh)
+    monkeypatch.setitem(domains.INSIDE, "budget", lambda c, r: np.sum(c) <= r)
+    monkeypatch.setitem(domains.PROJECTIONS_FULL, "budget", onto_budget)
     monkeypatch.setitem(
-        reference_domains.PROJECTIONS_DIAGONAL,
+        domains.PROJECTIONS_DIAGONAL,
         "budget",
         lambda u, h, r: onto_budget(u, np.diag(h), r)[0],
     )
@@ -205,9 +213,9 @@ def test_defaults_take_them_too():
         "tridiagonal",
     )
     assert np.isfinite(weights_of(model)).all()
-    committee = AdaRegRegressor(loss="log_cosh", random_state=0).fit(X, Y)
-    assert committee.method_ == "committee"
-    assert committee.score(X, Y) > 0.8
+    learnt = AdaRegRegressor(loss="log_cosh", random_state=0).fit(X, Y)
+    assert learnt.method_ == "information"
+    assert learnt.score(X, Y) > 0.8
 
 
 def test_the_core_and_the_record_take_them():

@@ -1,10 +1,13 @@
 """The full preconditioners whose decomposition serves for several rounds: what is certified, and how often it is renewed."""
 
+import pickle
+
 import numpy as np
 import pytest
-from streams import estimator, learn, weights_of
+from reference.algorithm import adareg
+from support.data import estimator, learn, weights_of
 
-from sklearn_adareg import AdaRegClassifier, SpectralPotential
+from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor, SpectralPotential
 
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
@@ -126,3 +129,52 @@ def test_chunks_change_no_bit_of_a_lazy_model(scaling):
     for chunk in np.array_split(np.arange(len(y)), 37):
         learn(parts, X[chunk], y[chunk])
     np.testing.assert_array_equal(weights_of(whole), weights_of(parts))
+
+
+def refresh_of(model):
+    return model._state.recipe.refresh
+
+
+@pytest.mark.parametrize("update", ["mirror_descent", "dual_averaging"])
+@pytest.mark.parametrize("potential", ["adagrad", "pnorm"])
+def test_given_steps_and_raw_features_are_the_reference_by_default(potential, update):
+    X, y = gaussian(n=300)
+    given = {"eta": 0.5, "epsilon": 0.05, "update": update}
+    run = adareg(X, y, potential=potential, structure="full", **given)
+    passes = {"scaling": None, "average": True, "max_iter": 1, "shuffle": False}
+    model = AdaRegClassifier(potential, "full", **given, **passes).fit(X, y)
+    np.testing.assert_allclose(weights_of(model), run.x_mean, rtol=1e-9, atol=1e-9)
+    core = AdaReg(X.shape[1] + 1, potential, "full", **given)
+    for row, label in zip(np.column_stack([X, np.ones(len(X))]), y, strict=True):
+        core.step(row, slope=-label / (1 + np.exp(label * (row @ core.x))))
+    np.testing.assert_allclose(core.average, run.x_mean, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("structure", ["full", "block", "sketch"])
+def test_auto_is_exact_only_where_steps_are_given_and_features_are_raw(structure):
+    X, y = gaussian(n=40)
+    blocks = {"blocks": 2} if structure == "block" else {}
+
+    def resolved(potential="adagrad", **params):
+        model = AdaRegRegressor(potential, structure, **blocks, **params)
+        return refresh_of(model.partial_fit(X, y))
+
+    theory = {"domain": "l2", "radius": 1.0, "fit_intercept": False}
+    assert resolved(eta=0.5, scaling=None) == 0.0
+    assert resolved(CubeRoot(), scaling=None) == 0.0
+    assert resolved(eta="theory", epsilon="theory", scaling=None, **theory) == 0.0
+    for inexact in ({"eta": 0.5}, {"scaling": None}, {}):
+        assert resolved(**inexact) == 0.5
+        assert resolved(**inexact, refresh=0.1) == 0.1
+    assert refresh_of(AdaReg(6, "adagrad", structure, eta=0.5, **blocks)) == 0.0
+    assert refresh_of(AdaReg(6, "adagrad", structure, **blocks)) == 0.5
+
+
+def test_a_saved_model_keeps_its_refresh():
+    X, y = gaussian()
+    model = learn(estimator("adagrad", "full", refresh=0.5), X[:300], y[:300])
+    again = pickle.loads(pickle.dumps(model))
+    for each in (model, again):
+        learn(each, X[300:], y[300:])
+    assert (again.refresh, refresh_of(again)) == (0.5, 0.5)
+    np.testing.assert_array_equal(weights_of(model), weights_of(again))

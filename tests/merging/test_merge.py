@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge
-from sklearn_adareg._merging._methods import regression
-from sklearn_adareg._workers import method_of
+from sklearn_adareg.merging._methods import regression
+from sklearn_adareg.model._runtime import method_of
 
 rng = np.random.default_rng(0)
 N, D = 240, 5
@@ -152,7 +152,7 @@ def test_newton_steps_on_the_squared_error_come_near_ridge_regression_on_all_row
 
 
 def test_a_merged_regression_is_that_of_all_rows_in_the_merged_units():
-    """Ridge regressions on features f of each model, and one on c f of all: the coefficients of a stack when its lanes grow."""
+    """Ridge regressions on features f of each model, and one on c f of all: the coefficients of a stack when its vectors grow."""
     rng, prior, start = np.random.default_rng(5), 3.0, np.eye(3)[0]
     F, targets = rng.normal(size=(2, 20, 3)), rng.normal(size=(2, 20))
     units = rng.uniform(0.5, 2.0, size=(2, 3))
@@ -169,7 +169,7 @@ def test_a_merged_regression_is_that_of_all_rows_in_the_merged_units():
     assert np.allclose(v, expected, rtol=1e-10)
 
 
-def test_the_coefficients_of_a_stack_follow_the_lengths_of_its_lanes():
+def test_the_coefficients_of_a_stack_follow_the_lengths_of_its_outputs():
     """By hand for a model merged with its copy, in the norm of the merged evidence."""
     model = learn(lambda: binary(structure="diag"), Y, slice(None), (-1, 1))
     one, merged = (
@@ -243,7 +243,7 @@ def test_dense_rows_with_coordinates_of_their_own():
     y = np.where((mixed - 5.0)[:, 0] > 0, 1, -1)
     parts = np.array_split(np.arange(1200), 2)
     models = [AdaRegClassifier().partial_fit(mixed[p], y[p], classes=[-1, 1]) for p in parts]
-    assert all(model._state.frame is not None for model in models)
+    assert all(model._state.feature_transform is not None for model in models)
     merged = merge(models)
     losses = [
         np.mean(np.logaddexp(0, -y * model.decision_function(mixed))) for model in (merged, *models)

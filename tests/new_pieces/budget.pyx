@@ -1,7 +1,6 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """A domain: the half-space Σ w_i ≤ r, weights that share a budget."""
-from sklearn_adareg._kernels._domains cimport Domain
-from sklearn_adareg._kernels._metric cimport STALLED
+from sklearn_adareg._kernels.domains._domains cimport Domain
+from sklearn_adareg._kernels.domains.projection._metric cimport STALLED
 
 
 cdef class Budget(Domain):

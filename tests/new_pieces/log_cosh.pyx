@@ -1,8 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """A loss: log cosh(m − y), quadratic near 0 and linear far away, with every derivative."""
 from libc.math cimport exp, fabs, log1p, tanh
 
-from sklearn_adareg._kernels._losses cimport PointLoss
+from sklearn_adareg._kernels.losses._losses cimport PointLoss
 
 cdef double LOG_2 = 0.6931471805599453
 

@@ -1,8 +1,7 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """A potential: ψ(λ) = η / log(1 + λ), which falls more slowly than any power."""
 from libc.math cimport log1p
 
-from sklearn_adareg._kernels._potentials cimport Potential
+from sklearn_adareg._kernels.potentials._potentials cimport Potential
 
 
 cdef class Logarithmic(Potential):

@@ -1,9 +1,8 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, freethreading_compatible=True
 """A structure: P_S keeps the diagonal of G and its two neighbours. O(D³) a round."""
-from sklearn_adareg._kernels._domains cimport Domain
-from sklearn_adareg._kernels._potentials cimport Potential
-from sklearn_adareg._kernels._setting cimport Setting
-from sklearn_adareg._kernels._spectral cimport FullSpectral
+from sklearn_adareg._kernels.domains._domains cimport Domain
+from sklearn_adareg._kernels.potentials._potentials cimport Potential
+from sklearn_adareg._kernels.state._setting cimport Setting
+from sklearn_adareg._kernels.preconditioners.full._spectral cimport FullSpectral
 
 import numpy as np
 

@@ -1,6 +1,9 @@
 """fit_stream: partial_fit on the same rows, with less memory, in one thread more."""
 
 import io
+import os
+import queue
+import select
 import threading
 import time
 import tracemalloc
@@ -14,9 +17,17 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support.interrupts import by_signals, press_control_c
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg.streams import ChunkStream, CSVStream, ParquetStream, TableEncoder, fit_stream
+from sklearn_adareg.streams import (
+    ChunkStream,
+    CSVStream,
+    ParquetStream,
+    SvmlightStream,
+    TableEncoder,
+    fit_stream,
+)
 
 pytest.importorskip("pyarrow")
 quiet = {"progress": False}
@@ -194,23 +205,105 @@ def test_predictions_of_a_foreign_estimator_are_made_chunk_by_chunk(tmp_path):
 # ---- reading ahead, memory, progress ----------------------------------------------------------------------------------
 
 
-def slowly(chunks, seconds):
-    for chunk in chunks:
-        time.sleep(seconds)
-        yield chunk
-
-
-def test_reading_and_learning_overlap():
+def test_reading_a_file_and_learning_overlap(tmp_path):
     """Ten chunks that take .05 s to read and .05 s to learn take little more than half a second, not one."""
+
+    class SlowFile(SvmlightStream):
+        def _read(self, *place):
+            for chunk in super()._read(*place):
+                time.sleep(0.05)
+                yield chunk
 
     class Slow(AdaRegRegressor):
         def partial_fit(self, X, y):
             time.sleep(0.05)
             return super().partial_fit(X, y)
 
+    dump_svmlight_file(X[:100], SCORE[:100], str(tmp_path / "rows.svm"))
+    size = (tmp_path / "rows.svm").stat().st_size
+    source = SlowFile(tmp_path / "rows.svm", n_features=4, chunk_bytes=size // 10)
     begun = time.perf_counter()
-    fit_stream(Slow(), slowly([(X, SCORE)] * 10, 0.05), **quiet)
+    fit_stream(Slow(), source, **quiet)
     assert 0.5 < time.perf_counter() - begun < 0.9
+
+
+def test_a_chunk_is_asked_for_when_the_one_before_has_been_learnt():
+    """By the thread that called, so that an interrupt loses no row that was read."""
+    model = AdaRegRegressor()
+
+    def chunks():
+        for part in CHUNKS:
+            assert threading.current_thread() is threading.main_thread()
+            assert part.start == (model.t_ if hasattr(model, "t_") else 0)
+            yield X[part], SCORE[part]
+
+    fit_stream(model, chunks(), **quiet)
+
+
+class Pipe:
+    """An iterator over chunks whose row numbers come through a pipe, a byte each; it has no more than it was fed."""
+
+    def __init__(self):
+        self.out, self.into = os.pipe()
+        self.waits = threading.Event()
+
+    def feed(self, numbers):
+        os.write(self.into, bytes(numbers))
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not select.select([self.out], [], [], 0)[0]:
+            self.waits.set()
+        [number] = os.read(self.out, 1)
+        if number == 255:
+            raise StopIteration
+        return X[CHUNKS[number]], SCORE[CHUNKS[number]]
+
+
+def sleeper(waits):
+    yield X[:100], SCORE[:100]
+    waits.set()
+    time.sleep(60)
+
+
+def queued(waits):
+    waiting = queue.Queue()
+    waiting.put((X[:100], SCORE[:100]))
+    while True:
+        yield waiting.get()
+        waits.set()
+
+
+@by_signals
+@pytest.mark.parametrize("source", [sleeper, queued])
+def test_control_c_is_answered_while_a_source_stalls(source):
+    waits, model = threading.Event(), AdaRegRegressor()
+    press_control_c(lambda: fit_stream(model, source(waits), **quiet), waits, restarts=False)
+    np.testing.assert_array_equal(
+        model.coef_, AdaRegRegressor().partial_fit(X[:100], SCORE[:100]).coef_
+    )
+
+
+@by_signals
+def test_control_c_loses_no_row_of_a_pipe():
+    pipe, model = Pipe(), AdaRegRegressor()
+    pipe.feed([0, 1, 2])
+    press_control_c(lambda: fit_stream(model, pipe, **quiet), pipe.waits, restarts=False)
+    assert model.t_ == 700
+    pipe.feed([3, 255])
+    fit_stream(model, pipe, **quiet)
+    np.testing.assert_array_equal(model.coef_, learnt(SCORE).coef_)
+
+
+@by_signals
+def test_control_c_ends_the_thread_that_reads_a_file(tmp_path):
+    dump_svmlight_file(X, SCORE, str(tmp_path / "rows.svm"))
+    source = SvmlightStream([tmp_path / "rows.svm"] * 10_000, n_features=4)
+    model = AdaRegRegressor()
+    press_control_c(lambda: fit_stream(model, source, **quiet))
+    assert 0 < model.t_ < 9_000_000
 
 
 @pytest.mark.slow

@@ -32,14 +32,14 @@ PROGRAM = """
 import pickle, sys, time
 from test_resume import MODELS, SOURCES, fit_stream
 
-def told(progress):
+def report(progress):
     print(progress.rows, flush=True)
     time.sleep(0.01)
 
 kind, name, folder = sys.argv[1:]
 model = fit_stream(
     MODELS[name](), SOURCES[kind](folder), target="target", checkpoint=folder + "/checkpoint",
-    every=1, predictions=folder + "/predictions.csv", progress=told,
+    every=1, predictions=folder + "/predictions.csv", progress=report,
 )
 with open(folder + "/model.pickle", "wb") as file:
     pickle.dump(model, file)
@@ -79,7 +79,7 @@ def states(model):
     return [
         (name, np.shape(value), np.array(value).tobytes())
         for block in last._state.blocks
-        for name, value in block.arrays.items()
+        for name, value in block.without_room().items()
     ]
 
 
@@ -149,11 +149,11 @@ class Stop(Exception):
 
 
 def stop_after(rows):
-    def told(progress):
+    def report(progress):
         if progress.rows >= rows:
             raise Stop
 
-    return told
+    return report
 
 
 def interrupted(checkpoint, model=None, parts=PARTS, rows=4 * ROWS, **options):
@@ -234,7 +234,8 @@ def other_list(tmp_path):
 
 def no_predictions(tmp_path):
     interrupted(tmp_path / "c", predictions=tmp_path / "p.csv")
-    (tmp_path / "p.csv").unlink()
+    [part] = tmp_path.glob("p.csv.*.part")
+    part.unlink()
     return AdaRegRegressor(), PARTS, {"predictions": tmp_path / "p.csv"}
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from reference import LOSSES
+from reference.algorithm import LOSSES
 
-from sklearn_adareg import _registry, regret
+from sklearn_adareg import regret
+from sklearn_adareg.model import _registry
 
 PARAMETERS = {"huber_delta": 1.35, "quantile": 0.3, "insensitivity": 0.4}
 ALL = {**_registry.CLASSIFICATION_LOSSES, **_registry.REGRESSION_LOSSES}

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from reference import POTENTIALS, adareg
-from regret_runs import (
+from reference.algorithm import POTENTIALS, adareg
+from support.regret_runs import (
     ALL_POTENTIALS,
     KINDS_OF_ROWS,
     POWERS,

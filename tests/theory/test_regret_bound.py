@@ -5,14 +5,13 @@ import re
 
 import numpy as np
 import pytest
-import reference_newton
-from reference import LOSSES
-from reference_committee import Committee, exponential_weights
+from reference.algorithm import LOSSES
 from scipy import sparse
-from streams import STRUCTURES, FourthRoot, blocks_of, core, estimator, learn, rows, target
+from support.data import STRUCTURES, FourthRoot, blocks_of, core, estimator, learn, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge, regret
-from sklearn_adareg._auto import STEADY, STEADY_JOINT
+from sklearn_adareg._kernels.aggregation import _fixed_share
+from sklearn_adareg.model._runtime import method_of
 
 X, SCORE = rows(0, n=60, d=4)
 Y = target("log_loss", SCORE)
@@ -363,74 +362,178 @@ def test_chunks_pickles_and_sparse_rows_change_nothing():
         assert parts.regret_bound().value == pytest.approx(whole.regret_bound().value, rel=1e-12)
 
 
-# --- the committee ----------------------------------------------------------------------------------------------------
+# --- the combination of the default learner ---------------------------------------------------------------------------
 
 
-class WithGaps(Committee):
-    """A committee that adds up its mixing gaps one by one."""
-
-    mixed = gaps = 0.0
-    made = ()
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        WithGaps.made = self
-
-    def judge(self, averages, iterates, y, omega, own, t):
-        fade, before = (t / (t + 1)) ** 2, np.array(self.steady_losses)
-        steady, _ = self.of_sides()
-        combined = omega * min(10.0, self.loss_at(steady @ averages[self.steady], y, own))
-        super().judge(averages, iterates, y, omega, own, t)
-        losses = self.steady_losses - fade * before
-        mixture = fade * np.log(np.sum(exponential_weights(before) * np.exp(-losses / fade)))
-        self.mixed = fade * self.mixed + combined
-        self.gaps = fade * self.gaps + combined + mixture
+def evaluated(kind, margins, y):
+    """The losses of candidates with these margins, (N, C)."""
+    if kind == "softmax":
+        top = margins.max(axis=1)
+        return top + np.log(np.exp(margins - top[:, None]).sum(axis=1)) - margins[:, int(y)]
+    if kind == "log_loss":
+        return np.logaddexp(0.0, -y * margins[:, 0])
+    return 0.5 * (margins[:, 0] - y) ** 2
 
 
-def labels(classes):
-    return Y if classes == 2 else np.digitize(SCORE, [-0.5, 0.7])
+class SlowCombination:
+    """Fixed share over candidates and over its layers, and every term of its bound, from the margins of candidates alone."""
+
+    def __init__(self, first, first_layers, kind):
+        self.kind, self.first, self.first_layers = kind, first, first_layers
+        layers = len(first_layers)
+        self.w, self.v = np.tile(first, (layers, 1)), first_layers.copy()
+        self.delta, self.beyond, self.switches = np.zeros((3, layers + 1))
+        self.apart, self.published, self.capped = np.zeros(layers), 0.0, np.zeros(len(first))
+
+    def learn(self, margins, active, y, factor, t):
+        """A round of these margins, (N, C); the margin that is published before it."""
+        losses = evaluated(self.kind, margins, y) * factor
+        least = losses.min()
+        capped = np.minimum(losses - least, _fixed_share.CAP)
+        used = self.w * active
+        of_layers = used @ margins / used.sum(axis=1, keepdims=True)
+        published = self.v @ of_layers
+        self.published += evaluated(self.kind, published[None], y)[0] * factor
+        self.capped += capped + least
+        layer_losses = evaluated(self.kind, of_layers, y) * factor
+        for r, w in enumerate(self.w):
+            a = _fixed_share.RATES[r] or 1.0 / (t + 1.0)
+            if not active.all():
+                self.apart[r] += layer_losses[r] - w @ losses
+            self.w[r] = self.update(r, w, capped, losses - least, a, self.first)
+        if len(self.v) > 1:
+            above = layer_losses - least
+            capped = np.minimum(above, _fixed_share.CAP)
+            self.v = self.update(
+                len(self.v), self.v, capped, above, 1.0 / (t + 1.0), self.first_layers
+            )
+        return published
+
+    def update(self, r, w, capped, losses, a, first):
+        mixture = w @ np.exp(-capped)
+        self.delta[r] += w @ capped + np.log(mixture)
+        self.beyond[r] += w @ (losses - capped)
+        self.switches[r] -= np.log(1.0 - a)
+        return (1.0 - a) * w * np.exp(-capped) / mixture + a * first
+
+    def right_side(self):
+        """For each candidate, by the layer for which it is smallest."""
+        layers = len(self.v)
+        rest = self.delta + self.beyond + self.switches
+        rest = rest[:layers] + rest[layers] + self.apart - np.log(self.first_layers)
+        return self.capped - np.log(self.first) + rest.min()
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_terms_of_a_committee_are_those_of_the_reference(classes, monkeypatch):
-    monkeypatch.setattr(reference_newton, "Committee", WithGaps)
-    y, joint = labels(classes), classes > 2
-    members = STEADY_JOINT if joint else STEADY
-    task = {"n_classes": 3} if joint else {"loss": "log_loss"}
-    reference_newton.newton(X, y, members=members, average=20.0, **task)
-    reference = WithGaps.made
-    terms = (
-        AdaRegClassifier(half_life=None)
-        .partial_fit(X, y, classes=np.unique(y))
-        .regret_bound()
-        .terms
-    )
-    assert terms["combined"] == pytest.approx(reference.mixed)
-    assert terms["best_candidate"] == pytest.approx(min(reference.steady_losses))
-    assert terms["log_candidates"] == pytest.approx(np.log(len(reference.steady_losses)))
-    # fading makes the left side smaller than the sum of the gaps, by little
-    assert reference.gaps - 0.7 <= terms["mixing_gaps"] <= reference.gaps
+def candidates_margins(model, z):
+    """The margins of all candidates for a row, (N, C), and which ones take part."""
+    state = model._state
+    [block] = state.blocks
+    method, recipe = method_of(block), block.recipe
+    weights = method.candidates()[0]  # (B, C, D)
+    low, high = method.limits()
+    base = weights @ np.append(np.clip(z, low, high), 1.0)
+    constant = base[-1]
+    parts = [scale * base + (1.0 - scale) * constant for scale in _fixed_share.SCALES]
+    B, rows = len(base), state.rounds
+    active = np.ones(B, dtype=bool)
+    weak = np.ravel(recipe.epsilon) < 0.1
+    active[: len(weak)] = ~weak | (rows >= 10 * recipe.D)
+    on = np.tile(active, len(parts))
+    if "share_regressions" in block.arrays:
+        for sums in block.arrays["share_regressions"][0]:
+            v = sums[B * B + B :]
+            parts.append([[np.sum(v[active] * base[active, 0])]])
+        on = np.append(on, [True] * len(block.arrays["share_regressions"][0]))
+    return np.concatenate(parts), on.astype(float)
 
 
-@pytest.mark.parametrize("forgets", [False, True])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_committee_obeys_the_inequality_of_mixing_gaps(classes, forgets):
-    y = labels(classes)
-    model = AdaRegClassifier(half_life="auto" if forgets else None)
-    bound = model.partial_fit(X, y, classes=np.unique(y)).regret_bound()
-    left, *right = bound.terms.values()
-    assert 0 < left <= sum(right) * (1 + 1e-12)
+def next_target(stream, kind, model, z, t, score):
+    """Adversarial: what the published model finds least likely."""
+    if kind == "squared_error":
+        return 50.0 * score if stream == "adversarial" and t % 3 == 0 else score
+    if stream != "adversarial" or t == 0:
+        return int(score > 0) if kind == "log_loss" else int(np.digitize(score, [-0.7, 0.7]))
+    margins = model.decision_function(z[None])[0]
+    return int(margins <= 0) if kind == "log_loss" else int(np.argmin(margins))
+
+
+@pytest.mark.parametrize("stream", ["random", "adversarial", "changing"])
+@pytest.mark.parametrize("half_life", [None, "auto"])
+@pytest.mark.parametrize("kind", ["log_loss", "softmax", "squared_error"])
+def test_the_bound_of_a_combination_is_that_of_a_slow_one_and_holds(kind, half_life, stream):
+    rng, n = np.random.default_rng(7), 160
+    Z, weights, coef = rng.normal(size=(n, 3)), rng.uniform(0.5, 2.0, n), 2.0 * rng.normal(size=3)
+    known = {"log_loss": {"classes": [0, 1]}, "softmax": {"classes": [0, 1, 2]}}.get(kind, {})
+    model = (AdaRegClassifier if known else AdaRegRegressor)(half_life=half_life)
+    slow, limits = None, (-np.inf, np.inf)
+    for t, z in enumerate(Z):
+        turned = -1.0 if stream == "changing" and t > n / 2 else 1.0
+        y = next_target(stream, kind, model, z, t, turned * z @ coef + rng.normal())
+        margins, active = candidates_margins(model, z) if t else (None, None)
+        model.partial_fit(z[None], [y], sample_weight=weights[t : t + 1], **known)
+        [block] = model._state.blocks
+        sums = method_of(block).bound_terms()
+        if slow is None:  # every candidate predicts 0
+            slow = SlowCombination(sums["first"], sums["first_layers"], kind)
+            margins = np.zeros((len(sums["first"]), 3 if kind == "softmax" else 1))
+            active = np.ones(len(margins))
+        factor = weights[t]
+        if kind == "squared_error":
+            squares, total = block.arrays["units"][0]
+            factor /= 4.0 * squares / total if total > 0 else 1.0  # the first row has no unit yet
+            y = np.clip(y, *limits)
+            limits = block.arrays["target_columns"][5:7, 0].copy()
+        slow.learn(margins, active, 2.0 * y - 1.0 if kind == "log_loss" else y, factor, t + 1.0)
+    N = len(slow.first)
+    np.testing.assert_allclose(block.arrays["shares"][0, :, :N], slow.w, rtol=1e-6, atol=1e-9)
+    bound = model.regret_bound()
+    names = list(model.candidate_weights_)
+    assert list(bound.candidates) == names
+    right = slow.right_side()[: len(names)]
+    for name, most in zip(names, right, strict=True):
+        found = bound.candidates[name]
+        assert found["loss"] + found["excess"] == pytest.approx(most, rel=1e-6, abs=1e-6)
+        assert bound.terms["published"] <= found["loss"] + found["excess"]
+    published, *rest = bound.terms.values()
+    assert published == pytest.approx(slow.published, rel=1e-6)
+    assert sum(rest) == pytest.approx(right.min(), rel=1e-6)
+    np.testing.assert_allclose(sums["delta"][0], slow.delta, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sums["apart"][0], slow.apart, rtol=1e-5, atol=1e-6)
+    if stream == "random":
+        assert sum(rest) < 1.6 * published, "it says little"
     assert bound.value is None
-    assert "method 'committee'" in bound.missing[0]
-    assert ("discounted at a constant rate" in bound.missing[-1]) == forgets
-    parts = AdaRegClassifier(half_life=model.half_life)
-    parts.partial_fit(X[:31], y[:31], classes=np.unique(y))
-    parts = pickle.loads(pickle.dumps(parts)).partial_fit(X[31:], y[31:])
-    assert parts.regret_bound() == bound
+    assert "method 'information'" in bound.missing[0]
 
 
-def test_independent_weight_vectors_of_a_committee_add_up():
+def test_what_is_published_has_the_progressive_loss_and_copies_go_on():
+    model = AdaRegClassifier().partial_fit(X, Y, classes=np.unique(Y))
+    published = model.regret_bound().terms["published"]
+    assert published == pytest.approx(model.progressive_loss_ * len(X))
+    bound = model.partial_fit(X, Y).regret_bound()
+    assert pickle.loads(pickle.dumps(model)).regret_bound() == bound
+    assert bound.rounds == 2 * len(X)
+
+
+def test_independent_combinations_add_up():
     both = AdaRegRegressor(half_life=None).partial_fit(X, np.c_[SCORE, SCORE**2])
     single = [AdaRegRegressor(half_life=None).partial_fit(X, y) for y in (SCORE, SCORE**2)]
-    for name, total in both.regret_bound().terms.items():
-        assert total == pytest.approx(sum(one.regret_bound().terms[name] for one in single))
+    found = [one.regret_bound() for one in single]
+    bound = both.regret_bound()
+    assert bound.terms["published"] == pytest.approx(sum(one.terms["published"] for one in found))
+    for name, own in bound.candidates.items():
+        for part in ("loss", "excess"):
+            total = sum(one.candidates[name][part] for one in found)
+            assert own[part] == pytest.approx(total)
+
+
+def test_a_fit_that_ends_at_a_minimiser_has_no_terms():
+    bound = AdaRegClassifier().fit(X, Y).partial_fit(X, Y).regret_bound()
+    assert (bound.terms, bound.candidates) == ({}, {})
+    assert "fit ended at the minimiser of one prior" in bound.missing[-1]
+
+
+def test_a_merged_combination_has_no_terms():
+    models = [AdaRegClassifier(half_life=None).fit(X[k::2], Y[k::2]) for k in range(2)]
+    bound = merge(models).regret_bound()
+    assert (bound.terms, bound.candidates) == ({}, {})
+    assert "merged from several" in bound.missing[-1]

@@ -6,8 +6,8 @@ an iterate far from x* while H shrinks, on x* in the end, for the diameter.
 
 import numpy as np
 import pytest
-from reference import adareg
-from regret_runs import (
+from reference.algorithm import adareg
+from support.regret_runs import (
     KINDS_OF_ROWS,
     POWERS,
     RADIUS,

@@ -4,9 +4,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-from reference import LOSSES, Lane, mean_iterate, preconditioner
+from reference.algorithm import LOSSES, WeightVector, mean_iterate, preconditioner
 from scipy import sparse
-from streams import STRUCTURES, UPDATES, core, estimator, learn, pairs, rows, target, weights_of
+from support.data import (
+    STRUCTURES,
+    UPDATES,
+    core,
+    estimator,
+    learn,
+    pairs,
+    rows,
+    target,
+    weights_of,
+)
 
 from sklearn_adareg import AdaReg, SpectralPotential, regret
 
@@ -35,7 +45,7 @@ class Drifting(SpectralPotential):
         return self.rate(t) ** 2 * np.sum(1 / steps)
 
 
-class LaneOfTime(Lane):
+class VectorOfTime(WeightVector):
     """The reference with ψ_t: x holds x_1 … x_t when H_t is made."""
 
     def preconditioner(self):
@@ -46,12 +56,12 @@ class LaneOfTime(Lane):
 
 def reference_run(potential, structure, update, domain, radius, Z, y):
     d = Z.shape[1]
-    lane = LaneOfTime(
+    output = VectorOfTime(
         d, d, potential.psi, structure, 0.05, update, domain, radius, 0.0, 0.0, pairs(d)
     )
     for z, label in zip(Z, y, strict=True):
-        lane.step(z, LOSSES["log_loss"](z @ lane.x[-1], label, {})[1])
-    return lane
+        output.step(z, LOSSES["log_loss"](z @ output.x[-1], label, {})[1])
+    return output
 
 
 @pytest.mark.parametrize("domain", [None, "l2", "box", "simplex"])
@@ -62,23 +72,23 @@ def test_the_rounds_equal_the_reference(power, structure, update, domain):
     Z = X.copy()
     Z[7] = 0.0  # a round without a gradient; H changes all the same
     potential, radius = Drifting(power=power), 0.4 if domain else None
-    lane = reference_run(potential, structure, update, domain, radius, Z, Y)
+    output = reference_run(potential, structure, update, domain, radius, Z, Y)
     make = {"update": update, "domain": domain, "radius": radius, "fit_intercept": False}
     for rows_of_x in (Z, sparse.csr_array(Z)):
         # refresh is not used: a decomposition is certified for one ψ only
         model = estimator(potential, structure, refresh=0.5, average=False, **make)
         learn(model, rows_of_x, Y)
-        np.testing.assert_allclose(model.coef_[0], lane.x[-1], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(model.coef_[0], output.x[-1], rtol=1e-9, atol=1e-9)
         parts = estimator(potential, structure, average=True, **make)
         for start in range(0, 40, 7):
             learn(parts, rows_of_x[start : start + 7], Y[start : start + 7])
-        mean = mean_iterate(np.array(lane.x), True)
+        mean = mean_iterate(np.array(output.x), True)
         np.testing.assert_allclose(parts.coef_[0], mean, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("update", UPDATES)
 def test_zeros_of_dense_rows_are_not_skipped_where_every_coordinate_moves(update):
-    """Many lanes skip them otherwise; a number next to nothing is no zero."""
+    """Many weight vectors skip them otherwise; a number next to nothing is no zero."""
     classes = np.digitize(SCORE, [-2, -0.5, 0.5, 2])
     zeros, none = (
         estimator(Drifting(), "diag", update=update, average=False).fit(Z, classes)
@@ -104,21 +114,21 @@ def test_dense_equals_sparse_and_chunks_equal_the_whole(structure, update, alpha
 
 
 def test_a_round_that_fails_gives_its_number_back():
-    told = []
+    rounds = []
 
-    class Told(Drifting):
+    class Noting(Drifting):
         def psi(self, eigenvalues, t):
-            told.append(t)
+            rounds.append(t)
             return super().psi(eigenvalues, t)
 
-    learner = AdaReg(2, Told())
+    learner = AdaReg(2, Noting())
     learner.step([1.0, 1.0])
     with pytest.raises(ValueError, match="gradient is too large"):
         learner.step([1e200, 1.0])
-    told.clear()
+    rounds.clear()
     np.testing.assert_allclose(learner.H, 0.5 / np.sqrt(learner.G))
     learner.step([1.0, 1.0])
-    assert told == [1, 2]
+    assert rounds == [1, 2]
 
 
 def test_t_need_not_be_the_second_parameter_and_a_default_elsewhere_is_no_t():

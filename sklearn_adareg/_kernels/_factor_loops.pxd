@@ -1,9 +1,0 @@
-# The loops of _factor_loops.h, as Cython sees them.
-
-cdef extern from "_factor_loops.h" nogil:
-    Py_ssize_t cholesky "adareg_cholesky"(double* A, Py_ssize_t n)
-    void cholesky_solve "adareg_cholesky_solve"(const double* U, double* x, Py_ssize_t n)
-    void symmetric_times "adareg_symmetric_times"(const double* A, const double* x, double* out, Py_ssize_t n)
-    void shape "adareg_shape"(const double* G, const double* g, const double* s, double* K, Py_ssize_t n)
-    void less_outer "adareg_less_outer"(const double* A, Py_ssize_t n, const double* b, double c, double mu, double* out,
-                                        Py_ssize_t d)

@@ -1,3 +1,0 @@
-# Written by .ci/stubs.
-class SmallRegression:
-    def __init__(self, width: int, prior: float) -> None: ...

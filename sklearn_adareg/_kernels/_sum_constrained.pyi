@@ -1,3 +1,0 @@
-# Written by .ci/stubs.
-from ._bound_constrained import ActiveSet
-class SumConstrained(ActiveSet): ...

@@ -1,0 +1,1 @@
+"""Convex sets for the coefficients, and the exact projections onto them."""

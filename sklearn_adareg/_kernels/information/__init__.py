@@ -1,0 +1,1 @@
+"""Sums over rows, from which models are solved."""

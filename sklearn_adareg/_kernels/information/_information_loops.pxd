@@ -1,0 +1,24 @@
+# The loops of sums over rows in _information_loops.h, as Cython sees them.
+
+cdef extern from "_information_loops.h" nogil:
+    void dense_margins "adareg_margins"(const double* Z, Py_ssize_t stride, Py_ssize_t n, Py_ssize_t D, const double* x, Py_ssize_t V,
+                                        Py_ssize_t lanes, double* m)
+    void sparse_margins "adareg_sparse_margins"(const double* z, const int* index, Py_ssize_t n, const double* x, Py_ssize_t V,
+                                                double* m)
+    void add_products "adareg_add_products"(const double* A, const double* B, Py_ssize_t n, Py_ssize_t D, double* G, Py_ssize_t ldg,
+                                            int upper)
+    void centred "adareg_centre"(const double* V, const double* c, Py_ssize_t n, Py_ssize_t D, double* Z)
+    void limited "adareg_limit"(const double* v, const double* low, const double* high, Py_ssize_t n, double* z)
+    void log_losses "adareg_log_losses"(const double* m, double y, Py_ssize_t n, double* loss)
+    void exp_of_minus "adareg_exp_of_minus"(const double* x, Py_ssize_t n, double* e)
+    double softmax "adareg_softmax"(const double* m, Py_ssize_t C, Py_ssize_t y, double* p)
+    void probabilities "adareg_probabilities"(const double* m, Py_ssize_t n, Py_ssize_t stride, double* p)
+    void layer_margins "adareg_layer_margins"(const double* w, Py_ssize_t layers, Py_ssize_t n, const double* m, const double* mask,
+                                              double* mean)
+    double capped "adareg_cap"(double* loss, double factor, double cap, Py_ssize_t n, double* capped, double* total)
+    void shared "adareg_share"(double* w, const double* capped, const double* power, const double* loss, double cap,
+                               const double* first, double a, Py_ssize_t n, double* sums)
+    void add_row "adareg_add_row"(double* G, double* r, double kept, double h, double b, const double* f, Py_ssize_t n)
+    void diagonal_step "adareg_diagonal_step"(const double* z, const int* index, Py_ssize_t n, Py_ssize_t stride, double* x,
+                                              double* G, const double* R, const double* s, const double* g, const double* h,
+                                              const double* own, double w, double* room)

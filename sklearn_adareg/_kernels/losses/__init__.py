@@ -1,0 +1,1 @@
+"""Losses: margins and a target in, a value and slopes out."""

@@ -1,0 +1,1 @@
+"""Potentials: the map from eigenvalues of G to those of H."""

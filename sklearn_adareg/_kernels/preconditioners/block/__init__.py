@@ -1,0 +1,1 @@
+"""Structure block: a small matrix for each block of features."""

@@ -1,0 +1,1 @@
+"""Structures diag and iso: coordinates that move by themselves."""

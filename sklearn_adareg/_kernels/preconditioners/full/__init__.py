@@ -1,0 +1,1 @@
+"""Structure full: one matrix per weight vector."""

@@ -1,0 +1,1 @@
+"""Structure kronecker: one matrix over weight vectors, one over coordinates."""

@@ -1,0 +1,1 @@
+"""Structure sketch: a few directions of G beside a multiple of the identity."""

@@ -1,0 +1,1 @@
+"""What is recorded of each row before it is learnt from: losses, quantiles of residuals."""

@@ -1,0 +1,1 @@
+"""Batch solvers for quadratics and losses with an L1 penalty."""

@@ -1,0 +1,60 @@
+cimport cython
+from libc.math cimport expm1, pow
+
+
+@cython.final
+cdef class Setting:
+    cdef readonly Py_ssize_t d, D             # coefficients, and coordinates with the intercept
+    cdef readonly Py_ssize_t K, R, L          # weight vectors, step sizes that learn side by side, and weight vectors L = K·R
+    cdef readonly bint recent                 # each weight vector has one more iterate, with a short memory:
+    cdef readonly Py_ssize_t all_vectors        # L and, behind the weight vectors, those
+    cdef readonly bint intercept, joint, dual, averaging, scaled
+    cdef readonly bint relative, shifted      # residuals in units of their own; margins measured from an offset
+    cdef readonly int degree                  # of the loss in the unit of the residual
+    cdef readonly bint counted                # a log link, curvatures in units of their mean
+    cdef readonly bint zeros                  # of an L1 penalty are restored where the average is published
+    cdef readonly bint weights_as_rows        # a row of weight ω enters G as ω rows; the paper's g gᵀ has ω² there
+    cdef readonly double epsilon, l2, l1, gamma, start, refresh
+    cdef readonly double forgetting           # λ = 2^(−1/h) per round; 1: nothing is forgotten
+    cdef readonly double forgotten            # 1 − λ
+    cdef double[::1] eta                      # per weight vector
+    cdef readonly object blocks               # the block of each coefficient, or None
+    cdef readonly Py_ssize_t rank             # of a sketch; 0: there is none
+
+
+@cython.final
+cdef class Clock:
+    cdef double[::1] owner
+    cdef double* now             # rounds and averaging weight so far
+    cdef double gamma
+    cdef double forgetting, forgotten, log_forgetting
+    cdef int whole               # γ where it is a small whole number, else −1
+    cdef double t, c, C          # of the round under way; between rounds t is the number of rounds so far
+    cdef double tau              # Σ λ^(t−s) over the rounds s: t where nothing is forgotten
+
+    cdef inline void begin_round(self) noexcept nogil:
+        cdef int power
+        cdef double square
+        self.t = self.now[0] + 1.0
+        if self.whole < 0:
+            self.c = pow(self.t, self.gamma)
+        else:                    # by squaring: pow would be a tenth of a round
+            self.c, square, power = 1.0, self.t, self.whole
+            while power:
+                if power & 1:
+                    self.c *= square
+                square *= square
+                power >>= 1
+        self.C = self.forgetting * self.now[1] + self.c
+        self.tau = self.t if self.forgotten == 0.0 else self.discounted(self.t)
+
+    cdef inline double discounted(self, double rounds) noexcept nogil:
+        return expm1(rounds * self.log_forgetting) / -self.forgotten
+
+    cdef inline void commit(self) noexcept nogil:
+        self.now[0] = self.t
+        self.now[1] = self.C
+
+    cdef inline void end_rounds(self) noexcept nogil:
+        """After a round that failed, too."""
+        self.t = self.now[0]

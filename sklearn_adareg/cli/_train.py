@@ -1,0 +1,158 @@
+"""``adareg train``."""
+
+import os
+from itertools import islice
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..estimators._classifier import AdaRegClassifier
+from ..estimators._regressor import AdaRegRegressor
+from ..model import _registry
+from ..persistence._model_files import check_name, save_model
+from ..persistence._output_files import check_outputs
+from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
+from ..streams._learning import MAX_WEIGHTS
+from ._files import stream_of
+from ._info import columns
+from ._models import load
+from ._table import LossTable
+
+
+def run(given):
+    """Learn from files, print the losses, save the model."""
+    check_name(given.model)
+    if given.start:
+        model = load(given.start)
+        _check_start(given, model)
+        stream = stream_of(given, _text_columns(model))
+    else:
+        stream = stream_of(given, [*(given.categorical or ()), *(given.drop or ())])
+    outputs = [
+        ("the model", given.model),
+        ("the checkpoint", given.checkpoint),
+        ("the predictions", given.predictions),
+    ]
+    check_outputs(outputs, [*stream.files, *([given.start] if given.start else [])])
+    tables = not isinstance(stream, SvmlightStream)
+    if tables and given.target is None:
+        raise ValueError(f"--target is missing; name the column of {stream.name} to predict.")
+    if not tables and (given.target or given.weight):
+        raise ValueError(
+            f"--target and --weight name columns, and {stream.name} has none, since svmlight files begin each line with "
+            "the target; leave them out."
+        )
+    table = None if given.quiet else LossTable()
+    if not given.start:
+        model = _new_model(given, stream, tables, table)
+    elif isinstance(model, Pipeline) != tables:
+        raise ValueError(f"{given.start} was trained on another kind of file than {stream.name}.")
+    if table is not None:
+        table.head(model, stream.name)
+    fit_stream(
+        model,
+        stream,
+        target=given.target,
+        classes=_classes(given.classes),
+        progress=table or False,
+        checkpoint=given.checkpoint,
+        every=given.every,
+        sample_weight=given.weight,
+        predictions=given.predictions,
+        max_weights=given.max_weights or MAX_WEIGHTS,
+    )
+    save_model(model, given.model)
+    if table is not None:
+        table.end(model[-1] if isinstance(model, Pipeline) else model)
+        if tables:
+            print("\n".join(columns(model[0])))
+        print(f"model           {given.model} ({os.path.getsize(given.model):,} bytes)")
+
+
+def _text_columns(model):
+    """Columns that need not be numbers, whatever they look like."""
+    if not isinstance(model, Pipeline):
+        return ()
+    return [*(model[0].categorical or ()), *(model[0].drop or ())]
+
+
+def _classes(names):
+    """Labels from the command line: whole numbers if all look like that."""
+    if names is None:
+        return None
+    try:
+        return np.array([int(name) for name in names])
+    except ValueError:
+        return np.array(names)
+
+
+def _new_model(given, stream, tables, table):
+    task, why = _task(given, stream, tables)
+    if table is not None:
+        print(f"task            {task} ({why})")
+    estimator = AdaRegClassifier if task == "classification" else AdaRegRegressor
+    settings = _settings(given)
+    known = estimator().get_params()
+    for name in settings:
+        if name not in known:
+            raise ValueError(
+                f"{estimator.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}."
+            )
+    last = estimator(**settings)
+    if not tables:
+        return last
+    encoder = TableEncoder(
+        categorical=given.categorical,
+        n_hashed=2 ** (given.bits or 18),
+        missing=given.missing or "error",
+        drop=given.drop,
+    )
+    return Pipeline([("columns", encoder), ("model", last)])
+
+
+def _settings(given):
+    """Parameters of the estimator on the command line."""
+    named = {name: getattr(given, name) for name in ("loss", "structure", "potential")}
+    return dict(given.set) | {name: value for name, value in named.items() if value is not None}
+
+
+def _check_start(given, model):
+    """Refuse options that a model to go on from would ignore."""
+    steps = model if isinstance(model, Pipeline) else [model]
+    has = {name: value for step in steps for name, value in step.get_params().items()}
+    asked = _settings(given) | {
+        "categorical": given.categorical,
+        "drop": given.drop,
+        "missing": given.missing,
+        "n_hashed": None if given.bits is None else 2**given.bits,
+    }
+    for name, value in asked.items():
+        if value is not None and value != has.get(name):
+            raise ValueError(
+                f"{given.start} was trained with {name}={has.get(name)!r}, and a model that goes on keeps its parameters; leave the "
+                "option out, or train without --start."
+            )
+
+
+def _task(given, stream, tables):
+    """Classification or regression, and why."""
+    if given.task != "auto":
+        return given.task, "as asked"
+    if given.loss in _registry.CLASSIFICATION_LOSSES:
+        return "classification", f"by the loss {given.loss}"
+    if given.loss in _registry.REGRESSION_LOSSES:
+        return "regression", f"by the loss {given.loss}"
+    if given.classes is not None:
+        return "classification", "by --classes"
+    columns = [given.target] if tables else None
+    for chunk in islice(stream.chunks(columns=columns), 1):
+        if not tables:
+            values = np.unique(chunk.y)
+        else:
+            if _tables.kind(chunk.X, given.target) != "number":
+                return "classification", "the target is text"  # or refused with the first rows
+            values = np.unique(_tables.numbers(chunk.X, given.target))
+        if len(values) <= 2:
+            return "classification", "the target has at most two values in the first rows"
+        return "regression", "the target is a number; --task classification for labels"
+    raise ValueError(f"{stream.name} has no rows; there is nothing to learn from.")

@@ -1,0 +1,1 @@
+"""AdaRegClassifier, AdaRegRegressor and AdaReg: what scikit-learn's users call."""

@@ -1,0 +1,427 @@
+"""Name → entry. Parameter constraints, documentation, messages and test grids all derive from these tables.
+
+A new loss, potential, structure or domain is one class in ``_kernels`` and one entry here. The tables are read when they are
+needed, so an entry can also be added while the program runs.
+"""
+
+import numpy as np
+
+from .._kernels.domains import _domains, _l2_ball, _simplex
+from .._kernels.losses import _losses
+from .._kernels.potentials import _potentials
+from . import _links, _loss_constants, _spectra
+from ._entries import LOG, Domain, Loss, Method, Potential, Probabilities, Structure, Update
+from ._spectral_potential import SpectralPotential
+
+LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
+
+
+def _twice(mean_loss):
+    """The mean square of residuals, of which the loss is half."""
+    return 2 * mean_loss
+
+
+LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
+CLASSIFICATION_LOSSES = {
+    "log_loss": Loss(
+        _losses.LogLoss,
+        joint_kernel=_losses.Softmax,
+        probabilities=Probabilities(_links.logistic, _links.log_logistic),
+        constants=_loss_constants.log_loss,
+        joint_constants=_loss_constants.softmax,
+        dispersion=np.ones_like,
+        clip=(-np.log1p(-LEAST_PROBABILITY), -np.log(LEAST_PROBABILITY)),
+        curved=True,
+        plain="sklearn.linear_model.LogisticRegression",
+    ),
+    "hinge": Loss(_losses.Hinge, constants=_loss_constants.hinge, plain=LINEAR_SVC),
+    "squared_hinge": Loss(
+        _losses.SquaredHinge,
+        constants=_loss_constants.squared_hinge,
+        curved=True,
+        plain=LINEAR_SVC,
+    ),
+    "modified_huber": Loss(
+        _losses.ModifiedHuber,
+        probabilities=Probabilities(_links.clipped, _links.log_clipped),
+        constants=_loss_constants.modified_huber,
+        curved=True,
+        plain=LINEAR_SVC,
+    ),
+    "perceptron": Loss(
+        _losses.Perceptron,
+        constants=_loss_constants.perceptron,
+        has_minimiser=False,
+        plain=LINEAR_SVC,
+    ),
+}
+REGRESSION_LOSSES = {
+    "squared_error": Loss(
+        _losses.SquaredError,
+        constants=_loss_constants.squared_error,
+        degree=2,
+        curved=True,
+        dispersion=_twice,
+        plain=LINEAR_REGRESSION,
+    ),
+    "huber": Loss(
+        _losses.Huber,
+        ("huber_delta",),
+        constants=_loss_constants.huber,
+        degree=2,
+        curved=True,
+        plain=LINEAR_REGRESSION,
+    ),
+    "absolute_error": Loss(
+        _losses.AbsoluteError,
+        constants=_loss_constants.absolute_error,
+        degree=1,
+        plain=LINEAR_REGRESSION,
+    ),
+    "quantile": Loss(
+        _losses.Quantile,
+        ("quantile",),
+        constants=_loss_constants.quantile,
+        degree=1,
+        plain=LINEAR_REGRESSION,
+    ),
+    "epsilon_insensitive": Loss(
+        _losses.EpsilonInsensitive,
+        ("insensitivity",),
+        constants=_loss_constants.epsilon_insensitive,
+        degree=1,
+        plain=LINEAR_REGRESSION,
+    ),
+    "squared_epsilon_insensitive": Loss(
+        _losses.SquaredEpsilonInsensitive,
+        ("insensitivity",),
+        constants=_loss_constants.squared_epsilon_insensitive,
+        degree=2,
+        curved=True,
+        plain=LINEAR_REGRESSION,
+    ),
+    "poisson": Loss(
+        _losses.Poisson,
+        link=LOG,
+        constants=_loss_constants.poisson,
+        curved=True,
+        nonnegative_targets=True,
+        plain="sklearn.linear_model.PoissonRegressor",
+        summary="models counts, and ``predict`` gives their mean",
+    ),
+}
+
+CORE_LOSSES = {"linear": Loss(_losses.Linear)}  # of AdaReg, whose callers have their own losses
+
+
+def _adagrad_theory(problem):
+    """The η that makes both terms of the bound equal, whatever G_T is."""
+    return problem.reach / np.sqrt(2), TINY
+
+
+def _pnorm_theory(problem):
+    """The η whose bound is least in the worst case of T gradients of norm at most γ: both traces are largest where all
+    eigenvalues of G_T are the same, and then the two terms are equal for this η."""
+    p, largest = problem.parameters["p"], TINY + problem.mean_eigenvalue()
+    return problem.reach * np.sqrt(p / (p + 1)) * largest ** ((1 - p) / (2 * p + 2)), TINY
+
+
+def _ons_theory(problem):
+    beta = problem.exp_concavity()
+    return 1 / beta, problem.D / (beta * problem.diameter) ** 2
+
+
+TINY = 1e-10  # epsilon="theory" where the bound asks for none
+PROVED = ("full", "block", "sketch", "diag", "iso")  # structures with closed forms
+POTENTIALS = {
+    "adagrad": Potential(
+        _potentials.AdaGrad,
+        operator_antitone=True,
+        power=True,
+        exponent=lambda: 0.5,
+        rates=(0.5, 5.0),
+        auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
+        value=lambda h, eta, p: eta**2 * np.sum(1 / h),
+        theory=dict.fromkeys(PROVED, _adagrad_theory),
+        formula=r"\eta\lambda^{-1/2}",
+    ),
+    "ons": Potential(
+        _potentials.OnlineNewton,
+        operator_antitone=True,
+        power=True,
+        exponent=lambda: 1.0,
+        inverse=True,
+        newton=True,
+        rates=(1.0, 10.0),
+        weights_as_rows=True,
+        value=lambda h, eta, p: -eta * np.sum(np.log(h)),
+        auto=(1.0, 1.0),
+        auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
+        theory=dict.fromkeys(PROVED, _ons_theory),
+        formula=r"\eta\lambda^{-1}",
+    ),
+    "pnorm": Potential(
+        _potentials.PNorm,
+        ("p",),
+        operator_antitone=True,
+        power=True,
+        exponent=lambda p: 1 / (p + 1),
+        rates=(0.5, 5.0),
+        auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
+        value=lambda h, eta, p: eta ** (p + 1) / p * np.sum(h**-p),
+        theory=dict.fromkeys(PROVED, _pnorm_theory),
+        formula=r"\eta\lambda^{-1/(p+1)}",
+    ),
+}
+
+
+# The kernels of structures and methods are loaded when a model is made that runs on them.
+
+
+def _full_kernel(recipe):
+    if potential(recipe.potential).inverse:
+        from .._kernels.preconditioners.full._full_ons import FullONS
+
+        return FullONS
+    from .._kernels.preconditioners.full._spectral import FullSpectral
+
+    return FullSpectral
+
+
+def _block_kernel(recipe):
+    if potential(recipe.potential).inverse:
+        from .._kernels.preconditioners.block._block_ons import BlockONS
+
+        return BlockONS
+    from .._kernels.preconditioners.block._block_spectral import BlockSpectral
+
+    return BlockSpectral
+
+
+def _sketch_kernel(recipe):
+    if METHODS[recipe.method].newton_members:
+        from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
+
+        return SketchNewton
+    if potential(recipe.potential).inverse:
+        from .._kernels.preconditioners.sketch._sketch_ons import SketchONS
+
+        return SketchONS
+    from .._kernels.preconditioners.sketch._sketch_spectral import SketchSpectral
+
+    return SketchSpectral
+
+
+def _kronecker_kernel(recipe):
+    from .._kernels.preconditioners.kronecker._kronecker import Kronecker
+
+    return Kronecker
+
+
+def _diag_kernel(recipe):
+    if recipe.paired:
+        from .._kernels.preconditioners.diagonal._paired import PairedDiagonal
+
+        return PairedDiagonal
+    from .._kernels.preconditioners.diagonal._diagonal import Diagonal
+
+    return Diagonal
+
+
+def _iso_kernel(recipe):
+    """Isotropic dual averaging moves every coordinate each round; without domain and penalty it is kept as one product."""
+    from .._kernels.preconditioners.diagonal._isotropic import Isotropic, IsotropicDual
+
+    return IsotropicDual if recipe.dual and recipe.plain else Isotropic
+
+
+def _one_model():
+    from .._kernels.aggregation._methods import Method
+
+    return Method
+
+
+def _learner():
+    from .._kernels.loop._learner import Learner
+
+    return Learner
+
+
+def _stack():
+    from .._kernels.aggregation._stack import Stack
+
+    return Stack
+
+
+def _full_memory(outputs, D):
+    return 8 * (3 * outputs + 2) * D * D  # three matrices per weight vector, and two to work in
+
+
+def _block_memory(outputs, D):
+    return (
+        8 * outputs * D * (4 * D + 8)
+    )  # four matrices per weight vector or two and their corrections, and vectors
+
+
+def _sketch_memory(outputs, D, rank, whole):
+    rank = min(rank, D)
+    of_projections = 6 * D * D if whole else 0  # H as a matrix, and what the solvers copy
+    return 8 * (outputs * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
+
+
+def _kronecker_memory(outputs, D):
+    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+    return 48 * (outputs * outputs + D * D) + 72 * outputs * D
+
+
+STRUCTURES = {
+    "full": Structure(
+        _full_kernel,
+        takes_more_outputs=True,
+        newton=True,
+        forgets=True,
+        tells_errors=True,
+        spectrum=_spectra.eigenvalues,
+        auto_potential="ons",
+        memory=_full_memory,
+        summary=r"any positive definite matrix (:math:`O(d^2)` per round)",
+    ),
+    "block": Structure(
+        _block_kernel,
+        takes_more_outputs=True,
+        forgets=True,
+        tells_errors=True,
+        has_blocks=True,
+        auto_potential="ons",
+        spectrum=_spectra.of_blocks,
+        memory=_block_memory,
+        summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
+        "of n features each)",
+    ),
+    "sketch": Structure(
+        _sketch_kernel,
+        has_rank=True,
+        newton_stack=True,
+        auto_potential="ons",
+        spectrum=_spectra.of_sketch,
+        memory=_sketch_memory,
+        summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
+    ),
+    "kronecker": Structure(
+        _kronecker_kernel,
+        couples_outputs=True,
+        powers_only=True,
+        mirror_descent_only=True,
+        takes_domains=False,
+        auto_potential="ons",
+        memory=_kronecker_memory,
+        summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
+        "(:math:`O(K^2 + d^2 + Kd)` per round)",
+    ),
+    "diag": Structure(
+        _diag_kernel,
+        takes_more_outputs=True,
+        takes_l1=True,
+        stack=True,
+        auto_pair=("pnorm", {"p": 2.0}),
+        sparse_rounds=True,
+        forgets=True,
+        tells_errors=True,
+        own_steps=True,
+        spectrum=_spectra.diagonal,
+        summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
+    ),
+    "iso": Structure(
+        _iso_kernel,
+        takes_more_outputs=True,
+        takes_l1=True,
+        stack=True,
+        sparse_rounds=True,
+        forgets=True,
+        one_step_size=True,
+        spectrum=_spectra.mean_diagonal,
+        summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
+    ),
+}
+METHODS = {
+    "algorithm1": Method(_one_model, has_bounds=True, forgets=True),
+    "information": Method(_learner, learner=True, forgets=True, several="epsilon"),
+    "newton_stack": Method(_stack, newton_members=True, several="eta", prefix="stack_"),
+    "stack": Method(_stack, several="eta", prefix="stack_", forgets=True),
+}
+AUTO_STRUCTURES = ("full", "diag")  # of structure="auto": for few features, for many
+DOMAINS = {
+    None: Domain(_domains.NoDomain, coordinatewise=True),
+    "l2": Domain(
+        _l2_ball.L2Ball,
+        has_radius=True,
+        diameter=lambda r, d: 2 * r,
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=2,
+        support=lambda v, r: r * np.linalg.norm(v),
+        formula=r"\|w\|_2 \le r",
+    ),
+    "box": Domain(
+        _domains.Box,
+        has_radius=True,
+        coordinatewise=True,
+        diameter=lambda r, d: 2 * r * np.sqrt(d),
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=1,
+        support=lambda v, r: r * np.abs(v).sum(),
+        formula=r"|w_i| \le r",
+    ),
+    "l1": Domain(
+        _simplex.L1Ball,
+        has_radius=True,
+        diameter=lambda r, d: 2 * r,
+        sup_diameter=lambda r, d: 2 * r,
+        dual_norm=np.inf,
+        support=lambda v, r: r * np.abs(v).max(),
+        formula=r"\|w\|_1 \le r",
+    ),
+    "simplex": Domain(
+        _simplex.Simplex,
+        has_radius=True,
+        diameter=lambda r, d: r * np.sqrt(2),
+        sup_diameter=lambda r, d: r,
+        dual_norm=np.inf,
+        support=lambda v, r: r * np.max(v),
+        start=lambda r, d: r / d,
+        formula=r"w \ge 0, \sum w_i = r",
+    ),
+    "nonnegative": Domain(_domains.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
+}
+UPDATES = {
+    "mirror_descent": Update(formula=r"\Pi(x_t - H_t g_t)"),
+    "dual_averaging": Update(dual=True, formula=r"\Pi(x_1 - H_t \sum_s g_s)"),
+}
+
+
+def loss(name):
+    """The entry of a loss, of whatever task."""
+    for table in (CLASSIFICATION_LOSSES, REGRESSION_LOSSES):
+        if name in table:
+            return table[name]
+    return CORE_LOSSES[name]
+
+
+def potential(given):
+    """The entry of a name, or one made from a user's :class:`SpectralPotential`."""
+    if not isinstance(given, SpectralPotential):
+        return POTENTIALS[given]
+    return Potential(
+        lambda: _potentials.Callback(given.psi, given.time_varying),
+        # a decomposition is certified to serve on for one ψ, not for the next
+        operator_antitone=given.operator_antitone and not given.time_varying,
+        time_varying=given.time_varying,
+        has_own_step_size=True,
+        in_python=True,
+        auto=(1.0, 1.0),
+        theory="a user's potential brings its own step size",
+    )
+
+
+def names(table, fact):
+    """The names of the entries of which a fact is true, quoted, for messages: ``'box', 'nonnegative'``."""
+    return [repr(name) for name, entry in table.items() if name is not None and fact(entry)]

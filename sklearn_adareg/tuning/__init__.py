@@ -1,0 +1,1 @@
+"""ProgressiveSearch: parameters chosen in one pass."""

@@ -1,0 +1,1 @@
+"""Data and estimators that several tests use; each module says what it has."""
