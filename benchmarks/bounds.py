@@ -81,11 +81,7 @@ def full_ons_bounds(rates, X):
     D = X.shape[1] + 1
     if sparse.issparse(X):
         touched = X.nnz / X.shape[0] + 1
-        return (
-            12 * touched / rates.memory,
-            8 * D * touched / rates.cache,
-            (2 * D * touched + D * D) / rates.flops,
-        )
+        return (12 * touched / rates.memory, 8 * D * touched / rates.cache, (2 * D * touched + D * D) / rates.flops)
     return 8 * D / rates.memory, 4 * D * D / rates.cache, 3 * D * D / rates.flops
 
 
@@ -104,11 +100,7 @@ def works(rates):
         ("168 columns, 12 values a row", (50_000, 168, 12)),
     ):
         X, y = sparse_like(*shape)
-        yield (
-            f"diag, CSR, {name}",
-            rounds_alone(X, y, **params),
-            first_order_bounds(rates, X, 1, DIAG),
-        )
+        yield (f"diag, CSR, {name}", rounds_alone(X, y, **params), first_order_bounds(rates, X, 1, DIAG))
     rng = np.random.default_rng(0)
     X = rng.random((2000, 784))
     y = (X @ rng.standard_normal((784, 10))).argmax(axis=1)
@@ -121,11 +113,7 @@ def works(rates):
     X, y = dense(2000, 500)
     yield "full ons, dense, d = 500", rounds_alone(X, y, **params), full_ons_bounds(rates, X)
     X, y = sparse_like(10_000, 123, 14)
-    yield (
-        "full ons, CSR, 123 columns, 14 values a row",
-        rounds_alone(X, y, **params),
-        full_ons_bounds(rates, X),
-    )
+    yield ("full ons, CSR, 123 columns, 14 values a row", rounds_alone(X, y, **params), full_ons_bounds(rates, X))
 
 
 def main():

@@ -69,9 +69,7 @@ def on_data(folder):
     for name, X, y, X_test, y_test in splits(folder):
         model = AdaRegClassifier().partial_fit(X, y, classes=np.unique(y))
         found = model.risk_certificate(DELTA)
-        p = model.predict_proba(X_test)[
-            np.arange(len(y_test)), np.searchsorted(model.classes_, y_test)
-        ]
+        p = model.predict_proba(X_test)[np.arange(len(y_test)), np.searchsorted(model.classes_, y_test)]
         test_loss = -np.log(np.clip(p, LEAST, 1 - LEAST)).mean()
         test_error = 1 - model.score(X_test, y_test)
         width, plain = found.error_rate - found.mean_error_rate, hoeffding(found.rounds)
@@ -86,13 +84,7 @@ def failures(seed, learner, kind, rows=ROWS):
     """Whether the bounds on error rate and loss fail at any round of a stream drawn from a finite population."""
     rng = np.random.default_rng(seed)
     X, y = make_classification(
-        POPULATION,
-        5,
-        n_informative=4,
-        n_redundant=0,
-        flip_y=kind[0],
-        class_sep=kind[1],
-        random_state=7,
+        POPULATION, 5, n_informative=4, n_redundant=0, flip_y=kind[0], class_sep=kind[1], random_state=7
     )
     order = rng.integers(POPULATION, size=rows)
     signs, model = 2.0 * y - 1, learner()
@@ -119,10 +111,7 @@ def failures(seed, learner, kind, rows=ROWS):
 
 def validity(streams):
     """How often a bound fails at some round, over streams of a learner."""
-    learners = {
-        "defaults": AdaRegClassifier,
-        "diag adagrad": lambda: AdaRegClassifier("adagrad", "diag", eta=0.5),
-    }
+    learners = {"defaults": AdaRegClassifier, "diag adagrad": lambda: AdaRegClassifier("adagrad", "diag", eta=0.5)}
     most = binom.ppf(0.99, streams, DELTA)
     print(
         f"streams of {ROWS} rows in which a bound fails at some row, of {streams}; at most {most:.0f} expected 99 times in 100"
@@ -131,10 +120,7 @@ def validity(streams):
         for name, learner in learners.items():
             found = np.array([failures(seed, learner, kind) for seed in range(streams)])
             on_error, on_loss = found.sum(axis=0)
-            print(
-                f"  labels flipped {kind[0]:4.2f}  {name:14} error rate {on_error:3d}  loss {on_loss:3d}",
-                flush=True,
-            )
+            print(f"  labels flipped {kind[0]:4.2f}  {name:14} error rate {on_error:3d}  loss {on_loss:3d}", flush=True)
 
 
 def widths(rate=0.15):
@@ -160,9 +146,7 @@ def main():
     """The parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="DATA_DIR", nargs="?", help="folder of NAME.svm.gz files")
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="keep the parsed files here, for faster starts"
-    )
+    parser.add_argument("--cache", metavar="FOLDER", help="keep the parsed files here, for faster starts")
     parser.add_argument("--validity", action="store_true", help="count failures on made-up streams")
     parser.add_argument("--widths", action="store_true", help="beside the best fixed parameter")
     parser.add_argument("--streams", type=int, default=STREAMS, help="how many")

@@ -16,9 +16,7 @@ def main():
     parser.add_argument("--recompute", action="store_true", help="measure const and batch again")
     args = parser.parse_args()
     folder = open_folder(args.folder, args.cache)
-    print(
-        f"{'data':22} {'task':10} {'train':>7} {'test':>6} {'features':>8} {'a row':>7} {'const':>10} {'batch':>10}"
-    )
+    print(f"{'data':22} {'task':10} {'train':>7} {'test':>6} {'features':>8} {'a row':>7} {'const':>10} {'batch':>10}")
     for task in TASKS:
         for name in folder.names(task):
             if args.data and name not in args.data:

@@ -51,9 +51,7 @@ def main():
     warnings.simplefilter("ignore")
     X, y = load_digits(return_X_y=True)
     classes = np.unique(y)
-    print(
-        f"{'scaling':8} {'update':15} {'domain':12} {'radius':>7} {'without':>9} {'ratio':>6} binds"
-    )
+    print(f"{'scaling':8} {'update':15} {'domain':12} {'radius':>7} {'without':>9} {'ratio':>6} binds")
     for scaling in ("online", None):
         for update in ("mirror_descent", "dual_averaging"):
             common = {"potential": arguments.potential, "scaling": scaling, "update": update}
@@ -62,9 +60,7 @@ def main():
                     pairs = []
                     for _ in range(arguments.repeats):
                         free, _ = seconds(X, y, classes, **common)
-                        bound, model = seconds(
-                            X, y, classes, domain=domain, radius=radius, **common
-                        )
+                        bound, model = seconds(X, y, classes, domain=domain, radius=radius, **common)
                         pairs.append((free, bound))
                     free, bound = np.median(pairs, axis=0)
                     binds = share_on_boundary(domain, radius, model.coef_)

@@ -97,9 +97,7 @@ def make(name, target):
         try:
             X, y = source.read(unpacked(download(source.url)))
         except (ValueError, KeyError) as error:
-            raise Refused(
-                f"{source.url} is not in the format that was expected ({error})"
-            ) from None
+            raise Refused(f"{source.url} is not in the format that was expected ({error})") from None
         came_from = source.url
     else:
         raise Refused(f"it was prepared from {source.origin}; use --mirror")

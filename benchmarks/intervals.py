@@ -61,11 +61,7 @@ def coverage(params, classes, d, per_weight, signal, repeats):
     for seed in range(repeats):
         X, new = ((rng.normal(size=(k, d)) @ root.T + center) * units for k in (n, 20))
         truth = np.append(signal * rng.normal(size=d) / units / np.sqrt(d), 0.3)
-        Z, margins, of_new = (
-            np.column_stack([X, np.ones(n)]),
-            X @ truth[:d] + 0.3,
-            new @ truth[:d] + 0.3,
-        )
+        Z, margins, of_new = (np.column_stack([X, np.ones(n)]), X @ truth[:d] + 0.3, new @ truth[:d] + 0.3)
         y = rng.random(n) < expit(margins) if classes else margins + rng.normal(size=n)
         model = (AdaRegClassifier if classes else AdaRegRegressor)(random_state=seed, **params)
         with warnings.catch_warnings():
@@ -88,9 +84,7 @@ def coverage(params, classes, d, per_weight, signal, repeats):
 
 def error_bars(repeats):
     """The table."""
-    print(
-        f"{'model':20} {'task':15} {'d':>3} {'rows':>5} {'weights':>8} {'batch':>6} {'predictions':>11} {'ratio':>6}"
-    )
+    print(f"{'model':20} {'task':15} {'d':>3} {'rows':>5} {'weights':>8} {'batch':>6} {'predictions':>11} {'ratio':>6}")
     for name, params in CASES.items():
         for classes in (False, True):
             for d, signal in ((6, 1.0), (20, 1.5)):
@@ -114,16 +108,12 @@ def drifting(n=20_000):
 
 def streams(folder):
     """The share of targets inside the intervals from before each row was learnt from."""
-    print(
-        f"{'stream':22} {'rows':>6} {''.join(f'{level:>7.2f}' for level in LEVELS)}  worst thousand"
-    )
+    print(f"{'stream':22} {'rows':>6} {''.join(f'{level:>7.2f}' for level in LEVELS)}  worst thousand")
     sets = {name: Folder(folder).stream(name) for name in ("bike_sharing", "river_trump_approval")}
     for name, (X, y) in {**sets, "made-up drift": drifting()}.items():
         model, inside = AdaRegRegressor().partial_fit(X[:1], y[:1]), []
         for t in range(1, len(y)):
-            ends = np.array(
-                [model.predict_interval(X[t : t + 1], coverage=level)[0] for level in LEVELS]
-            )
+            ends = np.array([model.predict_interval(X[t : t + 1], coverage=level)[0] for level in LEVELS])
             inside.append((ends[:, 0] <= y[t]) & (y[t] <= ends[:, 1]))
             model.partial_fit(X[t : t + 1], y[t : t + 1])
         rolling = np.convolve(np.array(inside)[:, 2], np.full(1000, 1e-3), "valid")
@@ -137,14 +127,10 @@ def streams(folder):
 def main():
     """One or more parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--error-bars", action="store_true", help="standard errors of weights and predictions"
-    )
+    parser.add_argument("--error-bars", action="store_true", help="standard errors of weights and predictions")
     parser.add_argument("--repeats", type=int, default=300, help="made-up data sets for each line")
     parser.add_argument(
-        "--streams",
-        metavar="DATA_DIR",
-        help="conformal intervals, on streams of this folder and a made-up one",
+        "--streams", metavar="DATA_DIR", help="conformal intervals, on streams of this folder and a made-up one"
     )
     args = parser.parse_args()
     if args.error_bars:

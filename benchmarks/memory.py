@@ -64,13 +64,9 @@ def peak_of_fit(kind, d, size):
     model = build(AdaRegClassifier, **params)
     model.fit(X[:100], y[:100])  # what the first call imports is no matter of this one
     precise = _reset_peak()
-    before = (
-        _status("VmRSS:") if precise else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    )
+    before = _status("VmRSS:") if precise else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     model.fit(X, y)
-    after = (
-        _status("VmHWM:") if precise else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    )
+    after = _status("VmHWM:") if precise else 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     held = X.nbytes if kind == "dense" else X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     return {
         "rows": X.shape[0],

@@ -55,9 +55,7 @@ class VowpalWabbit:
 
         self.classes = classes
         several = f"--oaa {len(classes)} --probabilities" if len(classes) > 2 else "--link logistic"
-        self.model = Workspace(
-            "--quiet " + f"--loss_function logistic {several}" * (len(classes) > 0)
-        )
+        self.model = Workspace("--quiet " + f"--loss_function logistic {several}" * (len(classes) > 0))
 
     def partial_fit(self, X, y):
         labels = y if not len(self.classes) else 1 + np.searchsorted(self.classes, y)
@@ -69,9 +67,7 @@ class VowpalWabbit:
         predicted = np.array([self.model.predict(self._line(row)) for row in X])
         if len(self.classes) == 2:
             return np.column_stack([1 - predicted, predicted])
-        return (
-            predicted / predicted.sum(axis=1, keepdims=True) if predicted.ndim == 2 else predicted
-        )
+        return predicted / predicted.sum(axis=1, keepdims=True) if predicted.ndim == 2 else predicted
 
     @staticmethod
     def _line(row):
@@ -205,16 +201,12 @@ def print_table(results):
 
 def draw(results, path):
     """Share over rows seen, a panel a data set: means, and the range over splits for ours."""
-    figure, axes = plt.subplots(
-        1, len(results), figsize=(11.5, 4.5), sharey=True, layout="constrained"
-    )
+    figure, axes = plt.subplots(1, len(results), figsize=(11.5, 4.5), sharey=True, layout="constrained")
     for axis, (title, (stops, curves)) in zip(axes, results.items(), strict=True):
         axis.axhline(0, color="0.3", lw=1.2, ls="--")
         for name, shares in curves.items():
             axis.plot(stops, shares.mean(axis=0), label=name, **{"lw": 2, **STYLES[name]})
-        axis.fill_between(
-            stops, shares.min(axis=0), shares.max(axis=0), color="#d1495b", alpha=0.15, lw=0
-        )
+        axis.fill_between(stops, shares.min(axis=0), shares.max(axis=0), color="#d1495b", alpha=0.15, lw=0)
         end = shares.mean(axis=0)[-1]
         axis.annotate(
             f"{end:.2f}",
@@ -247,9 +239,7 @@ def draw(results, path):
         fontsize=9,
     )
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(
-        handles[::-1], labels[::-1], loc="outside lower center", ncols=5, frameon=False, fontsize=10
-    )
+    figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=5, frameon=False, fontsize=10)
     figure.suptitle(
         "One pass over raw data, default parameters: how much of what a tuned batch model knows is still missing",
         fontsize=12,

@@ -42,9 +42,7 @@ def blocks(rows):
 
 
 def write_parquet(path, rows):
-    with pq.ParquetWriter(
-        path, pa.schema([*((n, pa.float64()) for n in NAMES), ("y", pa.int64())])
-    ) as out:
+    with pq.ParquetWriter(path, pa.schema([*((n, pa.float64()) for n in NAMES), ("y", pa.int64())])) as out:
         for X, y in blocks(rows):
             out.write_table(pa.table([*X.T, y], names=[*NAMES, "y"]))
 
@@ -131,11 +129,7 @@ def overlap(path, runs):
         (
             timed(lambda: [None for _ in prepared()]),
             timed(lambda: learn(ready)),
-            timed(
-                lambda: fit_stream(
-                    AdaRegClassifier(), stream(), classes=[-1, 1], progress=False, **options
-                )
-            ),
+            timed(lambda: fit_stream(AdaRegClassifier(), stream(), classes=[-1, 1], progress=False, **options)),
         )
         for _ in range(runs)
     ]
@@ -184,9 +178,7 @@ def main():
         print(f"{'':10}{'reading':>9}{'learning':>9}{'together':>9}  together / the longer")
         for kind in ("short.parquet", "rows.csv", "rows.svm"):
             reading, learning, both = overlap(folder / kind, args.runs)
-            print(
-                f"{kind[-8:]:10}{reading:9.2f}{learning:9.2f}{both:9.2f}{both / max(reading, learning):12.2f}"
-            )
+            print(f"{kind[-8:]:10}{reading:9.2f}{learning:9.2f}{both:9.2f}{both / max(reading, learning):12.2f}")
 
 
 if __name__ == "__main__":

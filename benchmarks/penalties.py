@@ -68,20 +68,13 @@ def run_steps(folder, names):
                 model = ours(task, **params).fit(split.X, split.y)
                 shares.append(figures.share(test_loss(model, split, split.X_test)))
             rows.append(shares)
-            print(
-                f"{name:22}{split.X.shape[1]:9d}" + "".join(f"{s:10.4f}" for s in shares),
-                flush=True,
-            )
+            print(f"{name:22}{split.X.shape[1]:9d}" + "".join(f"{s:10.4f}" for s in shares), flush=True)
     print(f"{'mean':31}" + "".join(f"{s:10.4f}" for s in np.mean(rows, axis=0)))
 
 
 def largest_alpha(X, y, task):
     """The smallest alpha with which every weight is 0: the largest gradient at the best constant."""
-    pulls = (
-        y - y.mean()
-        if task == "regression"
-        else (y == np.unique(y)[1]) - np.mean(y == np.unique(y)[1])
-    )
+    pulls = y - y.mean() if task == "regression" else (y == np.unique(y)[1]) - np.mean(y == np.unique(y)[1])
     return np.abs(X.T @ pulls).max() / len(y)
 
 
@@ -89,9 +82,7 @@ def solver(task, alpha, rows):
     """Scikit-learn's own for the same objective."""
     if task == "regression":
         return Lasso(alpha=alpha, tol=1e-6, max_iter=20_000)
-    return LogisticRegression(
-        C=1 / (rows * alpha), l1_ratio=1.0, solver="saga", tol=1e-5, max_iter=1000
-    )
+    return LogisticRegression(C=1 / (rows * alpha), l1_ratio=1.0, solver="saga", tol=1e-5, max_iter=1000)
 
 
 def sgd(task, alpha):

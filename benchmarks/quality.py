@@ -82,9 +82,7 @@ def ratios(row):
 
 def print_head():
     """Column names of the share table."""
-    print(
-        f"{'':36}{'share (0 batch, 1 constant)':^{9 * len(COLUMNS)}}{'our pass':>10}{'time over SGD’s':>20}"
-    )
+    print(f"{'':36}{'share (0 batch, 1 constant)':^{9 * len(COLUMNS)}}{'our pass':>10}{'time over SGD’s':>20}")
     print(
         f"{'data':21}{'auto':>15}"
         + "".join(f"{name:>9}" for name in COLUMNS)
@@ -142,17 +140,11 @@ def print_summary(rows):
     large = [
         row
         for row in rows
-        if row["rows"] >= AT_LEAST_ROWS
-        and row["task"] != "regression"
-        and np.isfinite(ratios(row)).all()
+        if row["rows"] >= AT_LEAST_ROWS and row["task"] != "regression" and np.isfinite(ratios(row)).all()
     ]
-    cheap = [
-        row for row in large if row["chosen"].get("structure") == "diag" or row["features"] <= 128
-    ]
+    cheap = [row for row in large if row["chosen"].get("structure") == "diag" or row["features"] <= 128]
     dear = [row for row in large if row not in cheap]
-    sparse_diag = [
-        row for row in large if row["chosen"].get("structure") == "diag" and row["density"] < 0.1
-    ]
+    sparse_diag = [row for row in large if row["chosen"].get("structure") == "diag" and row["density"] < 0.1]
     print(f"\nour pass, classifiers, sets of {AT_LEAST_ROWS} rows and more:")
     for text, group, peer in (
         ("over SGD's fit, auto diagonal or at most 128 features", cheap, 0),
@@ -188,11 +180,7 @@ def run_shares(folder, tasks, only, args):
 
 def run_orders(folder, tasks, only, orders):
     """The share of one default pass in several orders of the rows."""
-    print(
-        f"\n{'data':22}"
-        + "".join(f"{f'order {k + 1}':>10}" for k in range(orders))
-        + f"{'mean':>10}"
-    )
+    print(f"\n{'data':22}" + "".join(f"{f'order {k + 1}':>10}" for k in range(orders)) + f"{'mean':>10}")
     rows = []
     for task in tasks:
         group = []
@@ -203,31 +191,19 @@ def run_orders(folder, tasks, only, orders):
                 working_on(f"{name}: order {seed}")
                 shares.append(reference(split).share(own_pass(split).loss))
             group.append({"data": name, "task": task, "shares": shares})
-            print(
-                f"{name:22}" + "".join(_cell(share, 10) for share in [*shares, np.mean(shares)]),
-                flush=True,
-            )
+            print(f"{name:22}" + "".join(_cell(share, 10) for share in [*shares, np.mean(shares)]), flush=True)
         if group:
             means = np.mean([row["shares"] for row in group], axis=0)
-            print(
-                f"{'mean, ' + task:22}"
-                + "".join(_cell(share, 10) for share in [*means, means.mean()])
-                + "\n"
-            )
+            print(f"{'mean, ' + task:22}" + "".join(_cell(share, 10) for share in [*means, means.mean()]) + "\n")
         rows += group
     return rows
 
 
 def run_convergence(folder, tasks, only, recomputed):
     """Default ``fit`` of ours on raw rows and of SGD on scaled rows, each to its own stopping."""
-    print(
-        "\ndefault fit to its own stopping: ours on raw rows, SGD (average=True) on scaled rows\n"
-    )
+    print("\ndefault fit to its own stopping: ours on raw rows, SGD (average=True) on scaled rows\n")
     print(f"{'data':22}{'share':>18}{'seconds':>20}{'passes':>16}{'time over':>11}")
-    print(
-        f"{'':22}"
-        + f"{'ours':>9}{'SGD':>9}{'ours':>10}{'SGD':>10}{'ours':>8}{'SGD':>8}{'SGD’s':>11}"
-    )
+    print(f"{'':22}" + f"{'ours':>9}{'SGD':>9}{'ours':>10}{'SGD':>10}{'ours':>8}{'SGD':>8}{'SGD’s':>11}")
     rows = []
     for task in tasks:
         for name in folder.names(task):
@@ -258,9 +234,7 @@ def run_convergence(folder, tasks, only, recomputed):
         if group:
             shares = np.mean([row["shares"] for row in group], axis=0)
             sooner = sum(row["seconds"][0] < row["seconds"][1] for row in group)
-            print(
-                f"{'mean, ' + task:22}{shares[0]:9.4f}{shares[1]:9.4f}   sooner on {sooner} of {len(group)}\n"
-            )
+            print(f"{'mean, ' + task:22}{shares[0]:9.4f}{shares[1]:9.4f}   sooner on {sooner} of {len(group)}\n")
     return rows
 
 
@@ -272,30 +246,16 @@ def main():
     parser.add_argument("--figure", metavar="FILE", help="save the dot plot of shares")
     parser.add_argument("--only", choices=[*TASKS, "streams"], help="one task, or the streams")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="only these sets")
-    parser.add_argument(
-        "--peers", action="store_true", help="run Vowpal Wabbit and river, if installed"
-    )
-    parser.add_argument(
-        "--convergence", action="store_true", help="default fits to their own stopping instead"
-    )
-    parser.add_argument(
-        "--orders", type=int, metavar="N", help="only our pass, in N orders of the rows, instead"
-    )
-    parser.add_argument(
-        "--recompute", action="store_true", help="measure const and batch again: slow"
-    )
+    parser.add_argument("--peers", action="store_true", help="run Vowpal Wabbit and river, if installed")
+    parser.add_argument("--convergence", action="store_true", help="default fits to their own stopping instead")
+    parser.add_argument("--orders", type=int, metavar="N", help="only our pass, in N orders of the rows, instead")
+    parser.add_argument("--recompute", action="store_true", help="measure const and batch again: slow")
     args = parser.parse_args()
     folder = open_folder(args.folder, args.cache)
     if args.peers:
-        missing = [
-            name
-            for name, there in (("vowpalwabbit", has_vw()), ("river", has_river()))
-            if not there
-        ]
+        missing = [name for name, there in (("vowpalwabbit", has_vw()), ("river", has_river())) if not there]
         if missing:
-            print(
-                f"not installed, so not run: {', '.join(missing)} (pip install 'sklearn_adareg[bench]')\n"
-            )
+            print(f"not installed, so not run: {', '.join(missing)} (pip install 'sklearn_adareg[bench]')\n")
     tasks = [task for task in TASKS if args.only in (None, task)]
     saved = {"environment": environment()}
     with threadpool_limits(limits=1):

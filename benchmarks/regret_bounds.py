@@ -75,9 +75,7 @@ def main():
     args = parser.parse_args()
     folder = Folder(args.folder, args.cache)
     ratios, broken = {}, []
-    print(
-        f"{'set':22}{'algorithm':16}{'regret':>10}{'gap':>9}{'linear':>10}{'Theorem 1':>11}{'closed form':>13}"
-    )
+    print(f"{'set':22}{'algorithm':16}{'regret':>10}{'gap':>9}{'linear':>10}{'Theorem 1':>11}{'closed form':>13}")
     for name in args.data or names_of(folder):
         data = in_order(folder, name) if name in STREAMS else folder.split(name)
         if data.X.shape[1] > MOST_FEATURES:
@@ -102,11 +100,7 @@ def main():
 def print_ratios(ratios):
     """Closed form over regret; a regret that is not positive has no ratio."""
     heads = [f"{potential[:3]}/{structure}" for potential in POTENTIALS for structure in STRUCTURES]
-    print(
-        "\nclosed form / regret\n"
-        + f"{'set':22}{'rows':>6}{'d':>5}"
-        + "".join(f"{head:>10}" for head in heads)
-    )
+    print("\nclosed form / regret\n" + f"{'set':22}{'rows':>6}{'d':>5}" + "".join(f"{head:>10}" for head in heads))
     for name, (rows, features, values) in ratios.items():
         cells = "".join(f"{value:10.1f}" if value > 0 else f"{'≤ 0':>10}" for value in values)
         print(f"{name:22}{rows:6d}{features:5d}{cells}")

@@ -19,19 +19,9 @@ from sklearn.model_selection import GridSearchCV
 
 from sklearn_adareg import ProgressiveSearch
 
-GRID = {
-    "potential": ["adagrad", "ons", "pnorm"],
-    "structure": ["full", "diag", "iso"],
-    "eta": [0.1, 1.0, 10.0],
-}
-SETS = (
-    "spambase higgs_7k covtype_binary_10k elec2 ijcnn1 pendigits cpusmall bike_sharing cal_housing casp"
-).split()
-SCORING = {
-    "binary": "neg_log_loss",
-    "multi": "neg_log_loss",
-    "regression": "neg_mean_squared_error",
-}
+GRID = {"potential": ["adagrad", "ons", "pnorm"], "structure": ["full", "diag", "iso"], "eta": [0.1, 1.0, 10.0]}
+SETS = ("spambase higgs_7k covtype_binary_10k elec2 ijcnn1 pendigits cpusmall bike_sharing cal_housing casp").split()
+SCORING = {"binary": "neg_log_loss", "multi": "neg_log_loss", "regression": "neg_mean_squared_error"}
 
 
 def shares(split, model, figures):
@@ -71,18 +61,13 @@ def main():
     parser.add_argument("--data", nargs="+", default=SETS, metavar="NAME", help="only these sets")
     parser.add_argument("--rows", type=int, help="training rows at most")
     parser.add_argument(
-        "--passes",
-        type=int,
-        default=1,
-        help="max_iter of all fits (1); 0 is the default of the estimators",
+        "--passes", type=int, default=1, help="max_iter of all fits (1); 0 is the default of the estimators"
     )
     parser.add_argument("--json", help="write the figures here")
     args = parser.parse_args()
     folder = Folder(args.folder, args.cache)
     print(f"{'':20}{'share of the choice':>26}{'processor seconds':>30}")
-    print(
-        f"{'data':20}{'grid':>8}{'one pass':>9}{'worse by':>9}{'grid':>10}{'one pass':>10}{'ratio':>10}  choice"
-    )
+    print(f"{'data':20}{'grid':>8}{'one pass':>9}{'worse by':>9}{'grid':>10}{'one pass':>10}{'ratio':>10}  choice")
     everything = {}
     for name in args.data:
         if not folder.has(name):
@@ -99,9 +84,7 @@ def main():
         ratio = sum(f["progressive"]["cpu"] for f in everything.values()) / sum(
             f["grid"]["cpu"] for f in everything.values()
         )
-        print(
-            f"\nworse by at most {max(worse):.3f}, in the mean {np.mean(worse):.4f}; time {ratio:.3f} of the grid's"
-        )
+        print(f"\nworse by at most {max(worse):.3f}, in the mean {np.mean(worse):.4f}; time {ratio:.3f} of the grid's")
     if args.json:
         with open(args.json, "w") as file:
             json.dump(everything, file, indent=1)

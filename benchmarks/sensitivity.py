@@ -33,26 +33,14 @@ CHANGES = {
     "defaults": {},
     **{f"row order {seed}": {"order": seed} for seed in range(2, 6)},
     **{f"Newton: eta {eta}": {"NEWTON": {**NEWTON, "eta": eta}} for eta in (1.0, 1.5, 3.0, 4.0)},
-    **{
-        f"Newton: epsilon {epsilon}": {"NEWTON": {**NEWTON, "epsilon": epsilon}}
-        for epsilon in (0.125, 0.25, 1.0, 2.0)
-    },
-    **{
-        f"Newton: average {average}": {"NEWTON": {**NEWTON, "average": average}}
-        for average in (True, 2.0, 4.0, False)
-    },
+    **{f"Newton: epsilon {epsilon}": {"NEWTON": {**NEWTON, "epsilon": epsilon}} for epsilon in (0.125, 0.25, 1.0, 2.0)},
+    **{f"Newton: average {average}": {"NEWTON": {**NEWTON, "average": average}} for average in (True, 2.0, 4.0, False)},
     "stack: eta 0.25, 2.5": stack_rates(0.25, 2.5),
     "stack: eta 0.5, 2.5": stack_rates(0.5, 2.5),
     "stack: eta 0.5, 8": stack_rates(0.5, 8.0),
     "stack: eta 1, 10": stack_rates(1.0, 10.0),
-    **{
-        f"stack: epsilon {epsilon}": {"STACK": {**STACK, "epsilon": epsilon}}
-        for epsilon in (0.25, 0.5, 2.0, 4.0)
-    },
-    **{
-        f"stack: average {average}": {"STACK": {**STACK, "average": average}}
-        for average in (True, 2.0, False)
-    },
+    **{f"stack: epsilon {epsilon}": {"STACK": {**STACK, "epsilon": epsilon}} for epsilon in (0.25, 0.5, 2.0, 4.0)},
+    **{f"stack: average {average}": {"STACK": {**STACK, "average": average}} for average in (True, 2.0, False)},
     "one step size, not a stack: eta 0.5": {"params": {"structure": "diag", "eta": 0.5}},
     "one step size, not a stack: eta 5": {"params": {"structure": "diag", "eta": 5.0}},
     "full up to 64 features": {"FULL_UP_TO": 64},
@@ -80,9 +68,7 @@ def mean_shares(splits, *, order=USUAL_ORDER, params=None, potentials=None, **co
         for split in splits:
             settings = {"max_iter": 1, "shuffle": False, **(params or {})}
             outcome = fit(
-                lambda task=split.task, settings=settings: ours(task, **settings),
-                in_order(split, order),
-                repeats=1,
+                lambda task=split.task, settings=settings: ours(task, **settings), in_order(split, order), repeats=1
             )
             shares.setdefault(split.task, []).append(reference(split).share(outcome.loss))
     return {task: (np.mean(values), max(values)) for task, values in shares.items()}

@@ -23,13 +23,7 @@ LIMITS = {"error": 1e-6, "slowdown": 1.3, "growth": 1 << 20}
 MODELS = {
     "defaults": {},
     "full ONS": {"potential": "ons", "eta": 4.0, "epsilon": 1.0},
-    "full AdaGrad": {
-        "potential": "adagrad",
-        "structure": "full",
-        "eta": 0.5,
-        "scaling": None,
-        "refresh": 0.5,
-    },
+    "full AdaGrad": {"potential": "adagrad", "structure": "full", "eta": 0.5, "scaling": None, "refresh": 0.5},
 }
 
 

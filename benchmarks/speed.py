@@ -35,10 +35,7 @@ def race(line, seconds, most=15):
     while turns < most and (turns < 2 or time.perf_counter() - begun < seconds):
         for name, work in (("peer", line.theirs), ("ours", line.ours)):
             _, wall, cpu = clocked(work)
-            best[name] = [
-                min(best[name][0], wall / rows[name]),
-                min(best[name][1], cpu / rows[name]),
-            ]
+            best[name] = [min(best[name][0], wall / rows[name]), min(best[name][1], cpu / rows[name])]
         turns += 1
         if time.perf_counter() - begun > 8 * seconds:
             break
@@ -140,13 +137,7 @@ def memory(short):
     )
     rows = []
     for kind, d in (("dense", 500), ("dense", 10), ("csr", 100_000)):
-        command = [
-            sys.executable,
-            str(Path(__file__).with_name("memory.py")),
-            kind,
-            str(d),
-            str(size),
-        ]
+        command = [sys.executable, str(Path(__file__).with_name("memory.py")), kind, str(d), str(size)]
         run = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         row = {"kind": kind, **json.loads(run.stdout)}
         beyond = row["extra"] - row["state"]
@@ -166,18 +157,12 @@ def main():
     add_folder_arguments(parser, nargs="?")
     parser.add_argument("--json", metavar="FILE", help="save everything measured")
     parser.add_argument("--figure", metavar="FILE", help="draw the ratios")
-    parser.add_argument(
-        "--short", action="store_true", help="less than a minute; fails on gross regressions"
-    )
-    parser.add_argument(
-        "--lines", metavar="TEXT", help="only the lines whose work contains this text"
-    )
+    parser.add_argument("--short", action="store_true", help="less than a minute; fails on gross regressions")
+    parser.add_argument("--lines", metavar="TEXT", help="only the lines whose work contains this text")
     args = parser.parse_args()
     works = Works(Folder(args.folder, args.cache) if args.folder else None, args.short)
     print(f"{'work':48} {'peer':36}{'µs a row':>21}{'peer’s/ours':>16}")
-    print(
-        f"{'':48} {'':36}{'ours':>10}{'peer':>11}{'wall':>8}{'CPU':>8}{'at least':>9} {'':6}{'over X@w':>8}"
-    )
+    print(f"{'':48} {'':36}{'ours':>10}{'peer':>11}{'wall':>8}{'CPU':>8}{'at least':>9} {'':6}{'over X@w':>8}")
     rows = []
     saved = {"environment": environment(), "lines": rows}
     with threadpool_limits(limits=1):
@@ -195,11 +180,7 @@ def main():
         save(saved, args.json)
     if args.figure:
         plot_speed(rows, args.figure)
-    slow = [
-        row
-        for row in rows
-        if GROSS * _best_ratio(row) < row["required"] and not row["work"].endswith(REPORTED)
-    ]
+    slow = [row for row in rows if GROSS * _best_ratio(row) < row["required"] and not row["work"].endswith(REPORTED)]
     if args.short and slow:
         print("\nmore than twice as slow as required: " + "; ".join(row["work"] for row in slow))
         sys.exit(1)

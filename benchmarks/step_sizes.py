@@ -13,10 +13,7 @@ from data_sets.folder import REFERENCES, Folder, add_folder_arguments
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
 GRIDS = {
-    "block": {
-        "potentials": ("ons", "adagrad", "pnorm"),
-        "tasks": ("binary", "multi", "regression"),
-    },
+    "block": {"potentials": ("ons", "adagrad", "pnorm"), "tasks": ("binary", "multi", "regression")},
     "kronecker": {"potentials": ("ons", "adagrad", "pnorm"), "tasks": ("multi",)},
 }
 ETAS = (0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0)

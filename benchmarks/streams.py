@@ -74,9 +74,7 @@ def river_models(task, zeros):
     return {
         "river SGD(.1)": lambda: scaled(linear(optim.SGD(0.1))),
         "river AdaGrad(.1)": lambda: scaled(linear(optim.AdaGrad(0.1))),
-        "river ADWIN bag": lambda: ensemble.ADWINBaggingClassifier(
-            scaled(linear(optim.SGD(0.1))), n_models=10, seed=1
-        ),
+        "river ADWIN bag": lambda: ensemble.ADWINBaggingClassifier(scaled(linear(optim.SGD(0.1))), n_models=10, seed=1),
     }
 
 
@@ -140,11 +138,7 @@ def sources(folder, rows, seed):
     if folder is not None:
         for name, task in STREAMS.items():
             if folder.has(name):
-                yield (
-                    name,
-                    task,
-                    lambda name=name: cut(*folder.stream(name), MOST_ROWS.get(name), rows),
-                )
+                yield (name, task, lambda name=name: cut(*folder.stream(name), MOST_ROWS.get(name), rows))
     for name, (task, make) in MADE.items():
         if has_river() or name not in NEED_RIVER:
             yield name, task, lambda make=make: make(rows or ROWS, seed)

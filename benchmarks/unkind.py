@@ -66,9 +66,7 @@ def classifier_loss(model, X, y):
     margins = model.decision_function(X)
     if margins.ndim == 1:
         return np.logaddexp(0, -np.where(y == model.classes_[1], 1, -1) * margins).mean()
-    return -log_softmax(margins, axis=1)[
-        np.arange(len(y)), np.searchsorted(model.classes_, y)
-    ].mean()
+    return -log_softmax(margins, axis=1)[np.arange(len(y)), np.searchsorted(model.classes_, y)].mean()
 
 
 def scaled(X, X_test):
@@ -84,17 +82,12 @@ def share_of(models, X, y):
     Z, Z_test = scaled(X, X_test)
     if y.dtype.kind == "f":
         const = np.mean((y_test - y.mean()) ** 2)
-        batch = min(
-            np.mean((Ridge(1 / c).fit(Z, y).predict(Z_test) - y_test) ** 2) for c in STRENGTHS
-        )
+        batch = min(np.mean((Ridge(1 / c).fit(Z, y).predict(Z_test) - y_test) ** 2) for c in STRENGTHS)
         losses = [np.mean((m.fit(X, y).predict(X_test) - y_test) ** 2) for m in models]
     else:
         counts = np.array([np.mean(y == label) for label in np.unique(y)])
         const = -np.mean(np.log(counts[np.searchsorted(np.unique(y), y_test)]))
-        batch = min(
-            classifier_loss(LogisticRegression(C=c, max_iter=300).fit(Z, y), Z_test, y_test)
-            for c in STRENGTHS
-        )
+        batch = min(classifier_loss(LogisticRegression(C=c, max_iter=300).fit(Z, y), Z_test, y_test) for c in STRENGTHS)
         losses = [classifier_loss(m.fit(X, y), X_test, y_test) for m in models]
     return [min(1.0, (loss - batch) / (const - batch)) for loss in losses]
 
@@ -125,10 +118,7 @@ def main():
     with threadpool_limits(limits=1):
         for name, (estimator, make) in CASES.items():
             if args.only in name:
-                models = [
-                    estimator(structure=structure, max_iter=1, shuffle=False)
-                    for structure in ("auto", "diag")
-                ]
+                models = [estimator(structure=structure, max_iter=1, shuffle=False) for structure in ("auto", "diag")]
                 shares = share_of(models, *make())
                 print(f"{name:24}" + "".join(f"{share:9.3f}" for share in shares), flush=True)
 

@@ -27,10 +27,7 @@ class Side:
 
     def __init__(self, checkout, arguments):
         here = Path(__file__).resolve()
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")]),
-        }
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])}
         self.process = subprocess.Popen(
             [sys.executable, str(here), "--serve", *arguments],
             stdin=subprocess.PIPE,
@@ -60,9 +57,7 @@ def serve(args):
     for word in sys.stdin:
         answer = None
         if word.strip() == "next":
-            line = next(
-                (each for each in lines if args.lines is None or args.lines in each.work), None
-            )
+            line = next((each for each in lines if args.lines is None or args.lines in each.work), None)
             answer, repeats = line and f"{line.work} ({line.peer})", 1
         else:
             gc.collect()

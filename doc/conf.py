@@ -107,11 +107,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "install": [], "changelog": []}
 html_theme_options = {
-    "logo": {
-        "text": "sklearn_adareg",
-        "image_light": "_static/logo.svg",
-        "image_dark": "_static/logo.svg",
-    },
+    "logo": {"text": "sklearn_adareg", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
@@ -152,9 +148,7 @@ def check_guide_is_complete(app):
     )
     pieces = {f'``"{name}"``' for table in tables for name in table if name}
     parameters = {
-        f"``{name}"
-        for estimator in (AdaRegClassifier(), AdaRegRegressor())
-        for name in estimator.get_params()
+        f"``{name}" for estimator in (AdaRegClassifier(), AdaRegRegressor()) for name in estimator.get_params()
     }
     for missing in sorted(text for text in pieces | parameters if text not in guide):
         getLogger(__name__).warning("no page in doc/guide mentions %s", missing)

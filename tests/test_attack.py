@@ -19,18 +19,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support.attack_cases import (
-    CONTAINERS,
-    FAULTS,
-    WEIGHTS,
-    WRONG,
-    Own,
-    Trap,
-    cases,
-    chunks,
-    make_rows,
-    make_targets,
-)
+from support.attack_cases import CONTAINERS, FAULTS, WEIGHTS, WRONG, Own, Trap, cases, chunks, make_rows, make_targets
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
@@ -117,11 +106,7 @@ class Attack:
         end = len(y) if error is None else positive[learnt]
         if "theory" in (self.model.eta, self.model.epsilon):
             return  # the rows of its first call decide its step size, those that are not learnt too
-        if (
-            self.model.blocks == "auto"
-            and self.model.structure_ == "block"
-            and not hasattr(before, "t_")
-        ):
+        if self.model.blocks == "auto" and self.model.structure_ == "block" and not hasattr(before, "t_"):
             return  # and likewise which features are in a block
         if error is not None and hasattr(error, "args") and "row" in str(error):
             assert f"Stopped at row {end}:" in str(error)
@@ -179,9 +164,7 @@ class Attack:
         held = snapshot(self.model)
         for name in METHODS:
             if hasattr(self.model, name):
-                (first, error), (second, again) = (
-                    self.call(getattr(self.model, name), X) for _ in range(2)
-                )
+                (first, error), (second, again) = (self.call(getattr(self.model, name), X) for _ in range(2))
                 assert str(error) == str(again)
                 np.testing.assert_array_equal(first, second)
                 if error is None and name == "predict_proba":

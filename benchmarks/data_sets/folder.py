@@ -41,9 +41,7 @@ class Reference(NamedTuple):
 
     def share(self, loss):
         """How far ``loss`` is from the batch model (0) to the constant one (1), cut at 1."""
-        return (
-            min(1.0, (loss - self.batch) / (self.const - self.batch)) if np.isfinite(loss) else 1.0
-        )
+        return min(1.0, (loss - self.batch) / (self.const - self.batch)) if np.isfinite(loss) else 1.0
 
 
 NAN = float("nan")
@@ -148,13 +146,7 @@ def split_of(name, task, X, y, test=(), seed=1):
 class Shipped:
     """The sets that need no folder: scikit-learn's, and as streams river's where it is installed."""
 
-    TASKS = {
-        "breast_cancer": "binary",
-        "digits": "multi",
-        "wine": "multi",
-        "iris": "multi",
-        "diabetes": "regression",
-    }
+    TASKS = {"breast_cancer": "binary", "digits": "multi", "wine": "multi", "iris": "multi", "diabetes": "regression"}
 
     def names(self, task):
         """The sets of a task."""
@@ -198,9 +190,7 @@ class Folder:
             raise SystemExit(
                 f"{path} holds no data set (NAME.svm.gz): python benchmarks/get_data.py {path} puts them there."
             )
-        self._read = (
-            Memory(cache, verbose=0).cache(load_svmlight_files) if cache else load_svmlight_files
-        )
+        self._read = Memory(cache, verbose=0).cache(load_svmlight_files) if cache else load_svmlight_files
 
     def has(self, name):
         """Whether the folder holds this set."""
@@ -239,9 +229,7 @@ def recompute(split):
         odds = np.unique(y, return_counts=True)[1] / len(y)
         rows = len(split.y_test)
         const = split.loss(
-            np.full(rows, np.log(odds[1] / odds[0]))
-            if split.task == "binary"
-            else np.tile(odds, (rows, 1))
+            np.full(rows, np.log(odds[1] / odds[0])) if split.task == "binary" else np.tile(odds, (rows, 1))
         )
     scaler = MaxAbsScaler()
     X = scaler.fit_transform(X)
@@ -252,11 +240,7 @@ def recompute(split):
             scores = Ridge(alpha=1 / strength).fit(X, y).predict(X_test)
         else:
             model = LogisticRegression(C=strength, max_iter=2000).fit(X, y)
-            scores = (
-                model.decision_function(X_test)
-                if split.task == "binary"
-                else model.predict_proba(X_test)
-            )
+            scores = model.decision_function(X_test) if split.task == "binary" else model.predict_proba(X_test)
         batch = min(batch, split.loss(scores))
     return const, batch
 
@@ -275,6 +259,4 @@ def reference(split, anew=False):
 def add_folder_arguments(parser, **folder):
     """The arguments that every program with data shares."""
     parser.add_argument("folder", metavar="DATA_DIR", help="folder of NAME.svm.gz files", **folder)
-    parser.add_argument(
-        "--cache", metavar="FOLDER", help="keep the parsed files here, for faster starts"
-    )
+    parser.add_argument("--cache", metavar="FOLDER", help="keep the parsed files here, for faster starts")

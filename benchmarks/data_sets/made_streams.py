@@ -46,9 +46,7 @@ def hyperplane(rows, seed):
     """Ten features whose weights move all the time."""
     from river.datasets import synth
 
-    made = synth.Hyperplane(
-        seed=seed, n_features=10, n_drift_features=5, mag_change=0.001, noise_percentage=0.05
-    )
+    made = synth.Hyperplane(seed=seed, n_features=10, n_drift_features=5, mag_change=0.001, noise_percentage=0.05)
     return _binary(made, rows)
 
 
@@ -67,9 +65,7 @@ def led(rows, seed):
     from river.datasets import synth
 
     def make(n_drift):
-        return synth.LEDDrift(
-            seed=seed, noise_percentage=0.1, irrelevant_features=True, n_drift_features=n_drift
-        )
+        return synth.LEDDrift(seed=seed, noise_percentage=0.1, irrelevant_features=True, n_drift_features=n_drift)
 
     X, y = _river_rows(_drifting(make, (0, 4), rows, seed, 1), rows)
     return X, y.astype(float)

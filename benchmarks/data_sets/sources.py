@@ -121,9 +121,7 @@ def _libsvm(fingerprint, path, licence=NOT_STATED, read=svmlight):
     return Source(fingerprint, "LIBSVM data", licence, f"{LIBSVM}/{path}", read)
 
 
-_HIGGS = (
-    "https://raw.githubusercontent.com/microsoft/LightGBM/master/examples/binary_classification"
-)
+_HIGGS = "https://raw.githubusercontent.com/microsoft/LightGBM/master/examples/binary_classification"
 _ELECTRICITY = "https://www.openml.org/data/download/2419/electricity-normalized.arff"
 _HOUSES = "https://ndownloader.figshare.com/files/5976036"
 _ABALONE = "https://archive.ics.uci.edu/ml/machine-learning-databases/abalone/abalone.data"
@@ -137,18 +135,10 @@ SOURCES = {
     "ijcnn1.t": _libsvm("ac95077a861d970a", "binary/ijcnn1.t.bz2"),
     "w8a": _libsvm("498eac95ea22fd0a", "binary/w8a"),
     "mushrooms": Source("033a8184cea5e695", "UCI Mushroom, one-hot", UCI),
-    "covtype_binary_10k": Source(
-        "d133fb9d764cc260", "UCI Covertype, 10,000 rows, two classes", UCI
-    ),
-    "elec2": Source(
-        "b09fdba001ab37a5", "OpenML electricity", "public", _ELECTRICITY, arff_of_electricity
-    ),
-    "higgs_7k": Source(
-        "b198950c948c0423", "LightGBM's example", "MIT", f"{_HIGGS}/binary.train", tab_separated
-    ),
-    "higgs_7k.t": Source(
-        "9a6697dc790f11c8", "LightGBM's example", "MIT", f"{_HIGGS}/binary.test", tab_separated
-    ),
+    "covtype_binary_10k": Source("d133fb9d764cc260", "UCI Covertype, 10,000 rows, two classes", UCI),
+    "elec2": Source("b09fdba001ab37a5", "OpenML electricity", "public", _ELECTRICITY, arff_of_electricity),
+    "higgs_7k": Source("b198950c948c0423", "LightGBM's example", "MIT", f"{_HIGGS}/binary.train", tab_separated),
+    "higgs_7k.t": Source("9a6697dc790f11c8", "LightGBM's example", "MIT", f"{_HIGGS}/binary.test", tab_separated),
     "german_numer": _libsvm("2db22abbf665805d", "binary/german.numer", UCI),
     "imdb": Source("5f9a1ac7d68e1154", "Large Movie Review Dataset, bags of words"),
     "imdb.t": Source("0a2e56fb1b15921b", "Large Movie Review Dataset, bags of words"),
@@ -163,17 +153,13 @@ SOURCES = {
     "usps": Source("82c2056e1c5dfa4c", "USPS digits"),
     "usps.t": Source("c8af37859a58850a", "USPS digits"),
     "letter": _libsvm("2e5567eb7a719571", "multiclass/letter.scale", UCI, svmlight_counted_from_0),
-    "letter.t": _libsvm(
-        "5012b1ecca15b140", "multiclass/letter.scale.t", UCI, svmlight_counted_from_0
-    ),
+    "letter.t": _libsvm("5012b1ecca15b140", "multiclass/letter.scale.t", UCI, svmlight_counted_from_0),
     "pendigits": _libsvm("c5f20a9dada2d2e3", "multiclass/pendigits", UCI),
     "pendigits.t": _libsvm("85a6beee70299a1f", "multiclass/pendigits.t", UCI),
     "covtype_10k": Source("1279707821ba5cf7", "UCI Covertype, 10,000 rows", UCI),
     "reuters_r8": Source("8d8da750ef51ab39", _REUTERS, UCI),
     "reuters_r8.t": Source("fe4fce5e05d6c311", _REUTERS, UCI),
-    "cal_housing": Source(
-        "d1e263e534e8bd48", "California housing, 1990", NOT_STATED, _HOUSES, archive_of_houses
-    ),
+    "cal_housing": Source("d1e263e534e8bd48", "California housing, 1990", NOT_STATED, _HOUSES, archive_of_houses),
     "cpusmall": _libsvm("dbefdfe0375e0638", "regression/cpusmall"),
     "abalone": Source("e95d687d9dde3cdb", "UCI Abalone", UCI, _ABALONE, abalones),
     "bike_sharing": Source("1ccd6a803e18a8ab", "UCI Bike Sharing, encoded", UCI),

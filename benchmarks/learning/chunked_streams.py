@@ -15,16 +15,7 @@ from scipy import sparse
 from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 
-from learning.learners import (
-    clocked,
-    has_river,
-    has_vw,
-    ours,
-    river_stream,
-    scores_of,
-    sgd,
-    vw_stream,
-)
+from learning.learners import clocked, has_river, has_vw, ours, river_stream, scores_of, sgd, vw_stream
 
 CHUNKS = 2500
 
@@ -110,20 +101,9 @@ def run_stream(name, X, y, peers):
             try:
                 scores, seconds, _ = clocked(work)
             except ValueError as refusal:
-                yield {
-                    "data": name,
-                    "task": task,
-                    "learner": learner,
-                    "failed": str(refusal).split(";")[0],
-                }
+                yield {"data": name, "task": task, "learner": learner, "failed": str(refusal).split(";")[0]}
                 continue
-        row = {
-            "data": name,
-            "task": task,
-            "learner": learner,
-            "seconds": seconds,
-            **figures(task, y, scores),
-        }
+        row = {"data": name, "task": task, "learner": learner, "seconds": seconds, **figures(task, y, scores)}
         if learner == "the last label" and task != "regression":
             del row["loss"]
         if learner == "adareg":
@@ -146,9 +126,7 @@ def run_streams(folder, only, peers):
     rows = []
     for name in names:
         for row in run_stream(name, *folder.stream(name), peers):
-            cells = "".join(
-                f"{row[column]:11.4g}" if column in row else " " * 11 for column in columns
-            )
+            cells = "".join(f"{row[column]:11.4g}" if column in row else " " * 11 for column in columns)
             print(f"{name:22} {row['learner']:27}{row.get('failed', cells)}", flush=True)
             rows.append(row)
     return rows

@@ -18,10 +18,7 @@ from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 SMALL_ENOUGH_FOR_FULL = 300
 
 # Settings beside the defaults; a setting that "auto" would have chosen anyway is not run twice.
-SETTINGS = {
-    "diag": {"structure": "diag"},
-    "full": {"structure": "full", "potential": "ons"},
-}
+SETTINGS = {"diag": {"structure": "diag"}, "full": {"structure": "full", "potential": "ons"}}
 
 
 @dataclass
@@ -85,13 +82,8 @@ def fit(make, split, repeats=3, patience=1.0):
         best = [min(best[0], wall), min(best[1], cpu)]
         spent += wall
         done += 1
-    chosen = {
-        name: getattr(model, f"{name}_", None)
-        for name in ("potential", "structure", "eta", "n_iter")
-    }
-    return Outcome(
-        loss, *best, {name: _plain(value) for name, value in chosen.items() if value is not None}
-    )
+    chosen = {name: getattr(model, f"{name}_", None) for name in ("potential", "structure", "eta", "n_iter")}
+    return Outcome(loss, *best, {name: _plain(value) for name, value in chosen.items() if value is not None})
 
 
 def own_pass(split, **params):
@@ -110,13 +102,7 @@ def sgd_fit(split):
 
 
 def _plain(value):
-    return (
-        value
-        if isinstance(value, str | int)
-        else float(np.mean(value))
-        if np.isscalar(value)
-        else str(value)
-    )
+    return value if isinstance(value, str | int) else float(np.mean(value)) if np.isscalar(value) else str(value)
 
 
 # ---- Vowpal Wabbit ------------------------------------------------------------
@@ -135,11 +121,7 @@ def _write_vw(path, task, X, y):
     """Rows in Vowpal Wabbit's text format; its classes count from 1."""
     X = sparse.csr_matrix(X)
     names, values, ends = X.indices.tolist(), X.data.tolist(), X.indptr.tolist()
-    labels = (
-        [repr(label) for label in y.tolist()]
-        if task == "regression"
-        else [int(v) for v in y + (task == "multi")]
-    )
+    labels = [repr(label) for label in y.tolist()] if task == "regression" else [int(v) for v in y + (task == "multi")]
     with open(path, "w") as file:
         for i, label in enumerate(labels):
             row = range(ends[i], ends[i + 1])
@@ -156,9 +138,7 @@ def _read_vw(path, task):
     lines = path.read_text().split("\n")[:-1]
     if task != "multi":
         return np.array([float(line.split()[0]) for line in lines])
-    margins = np.array(
-        [[float(part.split(":")[1]) for part in line.split() if ":" in part] for line in lines]
-    )
+    margins = np.array([[float(part.split(":")[1]) for part in line.split() if ":" in part] for line in lines])
     odds = expit(margins)
     return odds / odds.sum(axis=1, keepdims=True)
 
@@ -168,15 +148,11 @@ def vw_pass(split):
     from vowpalwabbit import Workspace
 
     with tempfile.TemporaryDirectory() as folder:
-        train, test, model, out = (
-            Path(folder) / name for name in ("train", "test", "model", "out")
-        )
+        train, test, model, out = (Path(folder) / name for name in ("train", "test", "model", "out"))
         _write_vw(train, split.task, split.X, split.y)
         _write_vw(test, split.task, split.X_test, split.y_test)
         arguments = _vw_arguments(split.task, len(np.unique(split.y)))
-        _, wall, cpu = clocked(
-            lambda: Workspace(f"--quiet -d {train} -f {model} {arguments}").finish()
-        )
+        _, wall, cpu = clocked(lambda: Workspace(f"--quiet -d {train} -f {model} {arguments}").finish())
         Workspace(f"--quiet -t -i {model} -d {test} -r {out}").finish()
         return Outcome(split.loss(_read_vw(out, split.task)), wall, cpu)
 
@@ -220,10 +196,7 @@ def river_model(task, zeros=True):
 
 def keeps_zeros(X):
     """Rows that are mostly zeros go to river without them, or it would take hours."""
-    return (
-        X.shape[1] <= SMALL_ENOUGH_FOR_FULL
-        and sparse.csr_matrix(X).nnz > 0.1 * X.shape[0] * X.shape[1]
-    )
+    return X.shape[1] <= SMALL_ENOUGH_FOR_FULL and sparse.csr_matrix(X).nnz > 0.1 * X.shape[0] * X.shape[1]
 
 
 def river_rows(X, zeros):
@@ -246,13 +219,7 @@ def river_score(model, task, row, classes):
 
 
 def river_labels(task, y):
-    return (
-        y.tolist()
-        if task == "regression"
-        else (y > 0).tolist()
-        if task == "binary"
-        else y.astype(int).tolist()
-    )
+    return y.tolist() if task == "regression" else (y > 0).tolist() if task == "binary" else y.astype(int).tolist()
 
 
 def river_pass(split):
@@ -260,12 +227,8 @@ def river_pass(split):
     zeros = keeps_zeros(split.X)
     model, classes = river_model(split.task, zeros), len(np.unique(split.y))
     wall = cpu = 0.0
-    for row, label in zip(
-        river_rows(split.X, zeros), river_labels(split.task, split.y), strict=True
-    ):
-        _, wall_of_row, cpu_of_row = clocked(
-            lambda row=row, label=label: model.learn_one(row, label)
-        )
+    for row, label in zip(river_rows(split.X, zeros), river_labels(split.task, split.y), strict=True):
+        _, wall_of_row, cpu_of_row = clocked(lambda row=row, label=label: model.learn_one(row, label))
         wall, cpu = wall + wall_of_row, cpu + cpu_of_row
     rows = river_rows(split.X_test, zeros)
     scores = np.array([river_score(model, split.task, row, classes) for row in rows])

@@ -58,18 +58,9 @@ def plot_shares(results, path):
     bottom.set_xlim(min(-0.01, 1.3 * lowest), 1.06)
     ticks = [tick for tick in TICKS if tick >= 1.3 * lowest]
     bottom.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
-    bottom.set_xlabel(
-        "share of the way from the tuned batch model (0) to the constant predictor (1)"
-    )
+    bottom.set_xlabel("share of the way from the tuned batch model (0) to the constant predictor (1)")
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(
-        handles[::-1],
-        labels[::-1],
-        loc="outside upper center",
-        ncols=2,
-        frameon=False,
-        fontsize=8.5,
-    )
+    figure.legend(handles[::-1], labels[::-1], loc="outside upper center", ncols=2, frameon=False, fontsize=8.5)
     figure.savefig(path, dpi=160)
     plt.close(figure)
 
@@ -86,24 +77,14 @@ def _panel(ax, group):
         shares = [row["shares"][name] for name in learners if name in row["shares"]]
         ax.hlines(level, min(shares), max(shares), color="0.9", linewidth=3, zorder=0)
     for name in learners:
-        points = [
-            (row["shares"][name], level) for level, row in enumerate(group) if name in row["shares"]
-        ]
+        points = [(row["shares"][name], level) for level, row in enumerate(group) if name in row["shares"]]
         size, front = (46, 4) if name == "adareg" else (26, 3)
-        style = {
-            **STYLES[name],
-            "edgecolors": "white",
-            "linewidths": 0.6,
-            "zorder": front,
-            "clip_on": False,
-        }
+        style = {**STYLES[name], "edgecolors": "white", "linewidths": 0.6, "zorder": front, "clip_on": False}
         ax.scatter(*zip(*points, strict=True), s=size, **style)
         if len(points) == len(group):
             style["label"] = None
             ax.scatter(np.mean([share for share, _ in points]), below, s=1.6 * size, **style)
-    ax.set_yticks(
-        [*range(len(group)), below], [*(row["data"] for row in group), "mean"], fontsize=8.5
-    )
+    ax.set_yticks([*range(len(group)), below], [*(row["data"] for row in group), "mean"], fontsize=8.5)
     ax.get_yticklabels()[-1].set_fontweight("bold")
     ax.set_ylim(below + 0.6, -0.6)
     ax.tick_params(axis="y", length=0)

@@ -198,9 +198,9 @@ class Works:
                 f"{structure} ons" if n == len(y) else f"{structure} ons, {n} rows",
                 required,
                 lambda: one_pass(potential="ons", structure="sketch", **PLAIN).fit(X, y),
-                lambda structure=structure, n=n: one_pass(
-                    potential="ons", structure=structure, **PLAIN
-                ).fit(X[:n], y[:n]),
+                lambda structure=structure, n=n: one_pass(potential="ons", structure=structure, **PLAIN).fit(
+                    X[:n], y[:n]
+                ),
                 len(y),
                 n,
             )
@@ -230,9 +230,7 @@ class Works:
         calls, d = 20 if self.short else 100, 2**20
         rng = np.random.default_rng(0)
         rows = [
-            sparse.csr_matrix(
-                (np.ones(30), np.sort(rng.choice(d, 30, replace=False)), [0, 30]), shape=(1, d)
-            )
+            sparse.csr_matrix((np.ones(30), np.sort(rng.choice(d, 30, replace=False)), [0, 30]), shape=(1, d))
             for _ in range(calls)
         ]
         labels = [np.array([k % 2]) for k in range(calls)]
@@ -303,14 +301,7 @@ class Works:
             for i in range(calls):
                 model.predict_proba(X[i : i + 1])
 
-        yield Line(
-            "partial_fit, one row, d = 50",
-            "SGD",
-            6.0,
-            lambda: learn(ours),
-            lambda: learn(theirs),
-            calls,
-        )
+        yield Line("partial_fit, one row, d = 50", "SGD", 6.0, lambda: learn(ours), lambda: learn(theirs), calls)
         if has_river():
             slow = river_model("binary")
             rows = [dict(enumerate(row)) for row in X[:calls].tolist()]
@@ -321,17 +312,8 @@ class Works:
                     slow.learn_one(row, label)
 
             learn_rows()
-            yield Line(
-                "partial_fit, one row, d = 50", "river", 1.0, lambda: learn(ours), learn_rows, calls
-            )
-        yield Line(
-            "predict_proba, one row, d = 50",
-            "SGD",
-            2.0,
-            lambda: predict(ours),
-            lambda: predict(theirs),
-            calls,
-        )
+            yield Line("partial_fit, one row, d = 50", "river", 1.0, lambda: learn(ours), learn_rows, calls)
+        yield Line("predict_proba, one row, d = 50", "SGD", 2.0, lambda: predict(ours), lambda: predict(theirs), calls)
 
     def softmax(self):
         """Ten classes, diagonal, against ten SGDs."""
@@ -401,25 +383,14 @@ class Works:
         labels = Y.argmax(axis=1)
 
         def one_vs_rest(jobs):
-            model = one_pass(
-                loss="hinge", structure="diag", potential="adagrad", n_jobs=jobs, **PLAIN
-            )
+            model = one_pass(loss="hinge", structure="diag", potential="adagrad", n_jobs=jobs, **PLAIN)
             return lambda: model.fit(X, labels)
 
         def several_targets(jobs):
             model = build(
-                AdaRegRegressor,
-                structure="diag",
-                potential="adagrad",
-                max_iter=1,
-                shuffle=False,
-                n_jobs=jobs,
-                **PLAIN,
+                AdaRegRegressor, structure="diag", potential="adagrad", max_iter=1, shuffle=False, n_jobs=jobs, **PLAIN
             )
             return lambda: model.fit(X, Y)
 
-        for work, make in (
-            ("one against the rest, K = 10", one_vs_rest),
-            ("ten targets", several_targets),
-        ):
+        for work, make in (("one against the rest, K = 10", one_vs_rest), ("ten targets", several_targets)):
             yield Line(f"{work}, n_jobs=2", "n_jobs=1", 1.7, make(2), make(1), n, wall_only=True)

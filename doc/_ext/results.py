@@ -56,10 +56,7 @@ def quality_means():
     found = load("quality")
     counts = {task: sum(row["task"] == task for row in found["shares"]) for task in TASKS}
     head = ["mean share", *(f"{TASKS[task]}, {counts[task]} sets" for task in TASKS)]
-    rows = [
-        [text, *(number(found["means"][task].get(name)) for task in TASKS)]
-        for name, text in LEARNERS.items()
-    ]
+    rows = [[text, *(number(found["means"][task].get(name)) for task in TASKS)] for name, text in LEARNERS.items()]
     yield from list_table(head, rows)
 
 

@@ -21,11 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn_adareg import AdaRegClassifier
 
 POTENTIALS = {"adagrad": "#0072b2", "pnorm": "#d55e00", "ons": "#009e73"}
-STRUCTURES = {
-    "iso": "one step size",
-    "diag": "one for each feature",
-    "full": "one for each direction",
-}
+STRUCTURES = {"iso": "one step size", "diag": "one for each feature", "full": "one for each direction"}
 STEP_SIZES = 2.0 ** np.arange(-4, 7)
 X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
 
@@ -47,9 +43,7 @@ default = one_pass()
 print(f"{'structure':12}{'potential':12}{'step size':>10}{'progressive':>14}{'test loss':>12}")
 for axis, (structure, meaning) in zip(axes, STRUCTURES.items(), strict=True):
     for potential, colour in POTENTIALS.items():
-        losses = np.array(
-            [one_pass(potential=potential, structure=structure, eta=eta) for eta in STEP_SIZES]
-        )
+        losses = np.array([one_pass(potential=potential, structure=structure, eta=eta) for eta in STEP_SIZES])
         best = np.argmin(losses[:, 0])
         axis.plot(STEP_SIZES, losses[:, 1], color=colour, lw=2, label=potential)
         axis.plot(STEP_SIZES[best], losses[best, 1], "o", color=colour, mfc="white", mew=2, ms=9)

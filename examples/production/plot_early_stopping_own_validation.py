@@ -26,17 +26,13 @@ def three_parts(seed):
     """Training, validation and test rows, prepared by the training rows."""
     X, y = load_diabetes(return_X_y=True, scaled=False)
     X, X_rest, y, y_rest = train_test_split(X, y, test_size=0.5, random_state=seed)
-    X_val, X_test, y_val, y_test = train_test_split(
-        X_rest, y_rest, test_size=0.5, random_state=seed
-    )
+    X_val, X_test, y_val, y_test = train_test_split(X_rest, y_rest, test_size=0.5, random_state=seed)
     prepare = make_pipeline(StandardScaler(), PolynomialFeatures(2, include_bias=False)).fit(X)
     return [(prepare.transform(a), b) for a, b in ((X, y), (X_val, y_val), (X_test, y_test))]
 
 
 def regressor(**parameters):
-    return AdaRegRegressor(
-        structure="diag", max_iter=PASSES, scoring=None, random_state=0, **parameters
-    )
+    return AdaRegRegressor(structure="diag", max_iter=PASSES, scoring=None, random_state=0, **parameters)
 
 
 # %%
@@ -44,9 +40,7 @@ def regressor(**parameters):
 own, none, kept, curves = [], [], [], {"training loss": [], "validation": [], "test": []}
 for seed in range(10):
     train, validation, test = three_parts(seed)
-    stopped = regressor(early_stopping=True, n_iter_no_change=5).fit(
-        *train, X_val=validation[0], y_val=validation[1]
-    )
+    stopped = regressor(early_stopping=True, n_iter_no_change=5).fit(*train, X_val=validation[0], y_val=validation[1])
     all_passes = regressor(tol=None).fit(*train)
     own.append(stopped.score(*test))
     none.append(all_passes.score(*test))
@@ -66,19 +60,9 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained
 passes = np.arange(1, PASSES + 1)
 left.plot(passes, np.mean(curves["training loss"], axis=0), color="0.35", lw=2.5)
 left.set(title="training loss falls", ylim=(0, None))
-right.plot(
-    passes, np.mean(curves["validation"], axis=0), color="#0072b2", lw=2.5, label="validation rows"
-)
+right.plot(passes, np.mean(curves["validation"], axis=0), color="#0072b2", lw=2.5, label="validation rows")
 right.plot(passes, np.mean(curves["test"], axis=0), color="#d55e00", lw=2.5, label="test rows")
-right.plot(
-    kept,
-    np.full(10, right.get_ylim()[0]),
-    "|",
-    color="#0072b2",
-    ms=18,
-    mew=2,
-    label="the pass kept",
-)
+right.plot(kept, np.full(10, right.get_ylim()[0]), "|", color="#0072b2", ms=18, mew=2, label="the pass kept")
 right.set(title="R² on new patients")
 right.legend(frameon=False)
 for axis in (left, right):

@@ -36,24 +36,17 @@ search = GridSearchCV(
 print(f"{'':30}{'log-loss':>10}{'accuracy':>10}")
 best = " ".join(f"{value}" for value in search.best_params_.values())
 for name, fitted in ((best, search), ("default parameters", model.fit(X, y))):
-    loss, accuracy = (
-        log_loss(y_test, fitted.predict_proba(X_test)),
-        fitted.predict(X_test) == y_test,
-    )
+    loss, accuracy = (log_loss(y_test, fitted.predict_proba(X_test)), fitted.predict(X_test) == y_test)
     print(f"{name:30}{loss:10.3f}{accuracy.mean():10.3f}")
 print(f"{'the winner, on the folds':30}{-search.best_score_:10.3f}")
 
 # %%
 # A panel for each structure; the frame marks the winner.
-table = pd.DataFrame(search.cv_results_["params"]).assign(
-    loss=-search.cv_results_["mean_test_score"]
-)
+table = pd.DataFrame(search.cv_results_["params"]).assign(loss=-search.cv_results_["mean_test_score"])
 lowest = table["loss"].min()
 figure, axes = plt.subplots(1, 3, figsize=(9.5, 4), sharey=True, layout="constrained")
 for axis, structure in zip(axes, STRUCTURES, strict=True):
-    rows = table[table["structure"] == structure].pivot(
-        index="potential", columns="eta", values="loss"
-    )
+    rows = table[table["structure"] == structure].pivot(index="potential", columns="eta", values="loss")
     panel = rows.loc[POTENTIALS].to_numpy()
     axis.imshow(panel, vmin=lowest, vmax=2 * lowest, cmap="YlGnBu_r", aspect="auto")
     for i in range(3):

@@ -17,11 +17,7 @@ from sklearn.utils import gen_batches
 
 from sklearn_adareg import AdaRegClassifier, ProgressiveSearch
 
-GRID = {
-    "potential": ["adagrad", "ons", "pnorm"],
-    "structure": ["full", "diag", "iso"],
-    "eta": [0.1, 1.0, 10.0],
-}
+GRID = {"potential": ["adagrad", "ons", "pnorm"], "structure": ["full", "diag", "iso"], "eta": [0.1, 1.0, 10.0]}
 ROWS, CHUNK = 20_000, 250
 
 

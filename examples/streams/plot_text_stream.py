@@ -49,9 +49,7 @@ def stream():
     """Texts of eight words or more, each once, and the library of each, in a random order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecated modules say so when imported
-        found = {
-            text: k for k in range(3) for text in paragraphs(LIBRARIES[k]) if text.count(" ") > 6
-        }
+        found = {text: k for k in range(3) for text in paragraphs(LIBRARIES[k]) if text.count(" ") > 6}
     order = np.random.default_rng(0).permutation(len(found))
     return np.array(list(found), dtype=object)[order], np.array(list(found.values()))[order]
 
@@ -76,9 +74,7 @@ for start in range(0, len(texts), CHUNK):
 
 figure, axis = plt.subplots(figsize=(8, 4.8), layout="constrained")
 print(f"{len(texts)} paragraphs{'':10}{'first half':>12}{'second half':>13}")
-for (name, values), colour in zip(
-    losses.items(), ("#0072b2", "#993404", "#d95f0e", "#fe9929"), strict=True
-):
+for (name, values), colour in zip(losses.items(), ("#0072b2", "#993404", "#d95f0e", "#fe9929"), strict=True):
     half = len(values) // 2
     print(f"{name:26}{np.mean(values[:half]):12.3f}{np.mean(values[half:]):13.3f}")
     means = [np.mean(values[max(0, i - 4) : i + 1]) for i in range(len(values))]

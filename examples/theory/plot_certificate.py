@@ -54,10 +54,7 @@ def main(path="certificate.png"):
         model, metric="error_rate", name="mistakes so far", color="C0", ax=ax
     )
     ax.plot(points, errors, "o", color="C3", label="error on 200,000 test rows")
-    ax.set(
-        ylim=(0, 0.6),
-        title="The certificate needs no test rows, and closes in on what they would say",
-    )
+    ax.set(ylim=(0, 0.6), title="The certificate needs no test rows, and closes in on what they would say")
     ax.set_ylabel("error rate")
     ax.legend(frameon=False)
     last = display.bound[0][-1]

@@ -47,10 +47,7 @@ def mixtures_of_the_leader(losses):
     return np.eye(EXPERTS)[np.argmin(np.cumsum(losses, axis=0) - losses, axis=1)]
 
 
-PLAYERS = {
-    "follow-the-leader": (mixtures_of_the_leader, "#e69f00"),
-    "AdaReg": (mixtures_of_adareg, "#0072b2"),
-}
+PLAYERS = {"follow-the-leader": (mixtures_of_the_leader, "#e69f00"), "AdaReg": (mixtures_of_adareg, "#0072b2")}
 
 
 def bound(losses):

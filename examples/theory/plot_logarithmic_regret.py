@@ -35,15 +35,7 @@ def ons_on_curved_losses():
 
 def adagrad_on_linear_losses():
     """The regret after each of a grid of rounds, and the closed form: x* is the best corner of the box."""
-    learner = AdaReg(
-        FEATURES,
-        "adagrad",
-        "diag",
-        eta=np.sqrt(2) * RADIUS,
-        epsilon=1e-10,
-        domain="box",
-        radius=RADIUS,
-    )
+    learner = AdaReg(FEATURES, "adagrad", "diag", eta=np.sqrt(2) * RADIUS, epsilon=1e-10, domain="box", radius=RADIUS)
     grid = np.unique(np.geomspace(1, ROUNDS, 25).astype(int))
     loss, theta, regret, bound = 0.0, np.zeros(FEATURES), [], []
     for t in range(1, ROUNDS + 1):
@@ -53,23 +45,17 @@ def adagrad_on_linear_losses():
         if t in grid:
             regret.append(loss + RADIUS * np.abs(theta).sum())
             bound.append(learner.regret_bound().value)
-    return RegretDisplay(
-        rounds=grid, regret=np.array(regret), bound=np.array(bound), name="adagrad, linear losses"
-    )
+    return RegretDisplay(rounds=grid, regret=np.array(regret), bound=np.array(bound), name="adagrad, linear losses")
 
 
 def main(path="logarithmic_regret.png"):
     _, ax = plt.subplots(figsize=(8.5, 5.2), layout="constrained")
-    newton = RegretDisplay.from_estimator(
-        *ons_on_curved_losses(), ax=ax, color="#009e73", name="ons, squared errors"
-    )
+    newton = RegretDisplay.from_estimator(*ons_on_curved_losses(), ax=ax, color="#009e73", name="ons, squared errors")
     adagrad = adagrad_on_linear_losses().plot(ax=ax, color="#0072b2")
     print(f"{'':26}{'slope':>8}{'regret':>10}{'closed form':>13}")
     for display in (newton, adagrad):
         display.line_.set_label(f"{display.name}: slope {display.slope():.2f}")
-        print(
-            f"{display.name:26}{display.slope():8.2f}{display.regret[-1]:10.2f}{display.bound[-1]:13.2f}"
-        )
+        print(f"{display.name:26}{display.slope():8.2f}{display.regret[-1]:10.2f}{display.bound[-1]:13.2f}")
     rounds = adagrad.rounds[adagrad.rounds >= ROUNDS / 10]
     guide = 0.5 * adagrad.regret[-1] * np.sqrt(rounds / ROUNDS)
     ax.plot(rounds, guide, color="0.5", lw=1)

@@ -53,17 +53,8 @@ def main(path="p_not_one.png"):
             print(f"{structure:12}{p:8.3f}{found[-1][0]:10.1f}{found[-1][1]:13.1f}{best:19.1f}")
         regrets, bounds, best = np.array(found).T
         axes[0].plot(EXPONENTS, regrets, "o-", color=colour, label=structure)
-        axes[1].plot(
-            EXPONENTS, bounds, "o:", color=colour, label=f"{structure}, step size of theory"
-        )
-        axes[1].plot(
-            EXPONENTS,
-            best,
-            "o-",
-            mfc="white",
-            color=colour,
-            label=f"{structure}, best in hindsight",
-        )
+        axes[1].plot(EXPONENTS, bounds, "o:", color=colour, label=f"{structure}, step size of theory")
+        axes[1].plot(EXPONENTS, best, "o-", mfc="white", color=colour, label=f"{structure}, best in hindsight")
     for ax, title in zip(axes, ("regret", "bound"), strict=True):
         ax.set(title=title, xlabel="p", xscale="log", ylim=(0, None))
         ax.axvline(1.0, color="0.6", lw=1, ls="--", zorder=0)

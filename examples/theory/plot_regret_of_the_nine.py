@@ -43,9 +43,7 @@ def model(potential, structure):
 
 def main(path="regret_of_the_nine.png"):
     X, y = stream()
-    figure, axes = plt.subplots(
-        3, 3, figsize=(11, 8.5), sharex=True, sharey="row", layout="constrained"
-    )
+    figure, axes = plt.subplots(3, 3, figsize=(11, 8.5), sharex=True, sharey="row", layout="constrained")
     print(f"{'':16}{'regret':>9}{'Theorem 1':>11}{'closed form':>13}{'bound / regret':>16}")
     for row, (potential, colour) in zip(axes, POTENTIALS.items(), strict=True):
         for ax, structure in zip(row, STRUCTURES, strict=True):
@@ -55,22 +53,14 @@ def main(path="regret_of_the_nine.png"):
             ax.set_xlabel("rounds" if potential == "ons" else "")
             ax.set_ylabel("regret" if structure == "full" else "")
             regret, run, closed = shown.regret[-1], shown.run_bound[-1], shown.bound[-1]
-            print(
-                f"{potential + ', ' + structure:16}{regret:9.1f}{run:11.1f}{closed:13.1f}{closed / regret:16.1f}"
-            )
-            if not (
-                np.all(shown.regret <= shown.run_bound) and np.all(shown.regret <= shown.bound)
-            ):
+            print(f"{potential + ', ' + structure:16}{regret:9.1f}{run:11.1f}{closed:13.1f}{closed / regret:16.1f}")
+            if not (np.all(shown.regret <= shown.run_bound) and np.all(shown.regret <= shown.bound)):
                 raise AssertionError("a bound does not hold")
             if ax is not axes[0, 0]:
                 ax.get_legend().remove()
-    for text, label in zip(
-        axes[0, 0].get_legend().get_texts()[1:], ("Theorem 1", "closed form"), strict=True
-    ):
+    for text, label in zip(axes[0, 0].get_legend().get_texts()[1:], ("Theorem 1", "closed form"), strict=True):
         text.set_text(label)
-    figure.suptitle(
-        "Regret against the best fixed weights of the ball, and its bounds", fontsize=12
-    )
+    figure.suptitle("Regret against the best fixed weights of the ball, and its bounds", fontsize=12)
     figure.savefig(path, dpi=130)
     print(f"\nfigure: {path}")
 

@@ -54,9 +54,7 @@ def main(path="sparse_gradients.png"):
                 scaling=None,
                 fit_intercept=False,
             )
-            shown = RegretDisplay.from_estimator(
-                model, X, y, points=7, ax=ax, color=colour, name=structure
-            )
+            shown = RegretDisplay.from_estimator(model, X, y, points=7, ax=ax, color=colour, name=structure)
             print(f"{kind:28}{structure:12}{shown.regret[-1]:9.1f}{shown.bound[-1]:13.1f}")
         ax.set_title(kind, loc="left")
     axes[1].set_ylabel("")

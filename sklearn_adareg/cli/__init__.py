@@ -13,9 +13,7 @@ def _sentence(error):
     """What an error says, on one line."""
     if isinstance(error, OSError) and error.strerror:  # the system's, not one of ours
         where = "" if error.filename is None else f"{error.filename}: "
-        return (
-            f"{where}{error.strerror}; check the path, its permissions and the space on the disk."
-        )
+        return f"{where}{error.strerror}; check the path, its permissions and the space on the disk."
     return " ".join(str(error).split())
 
 

@@ -20,26 +20,18 @@ def card(model, weights=10):
     """Lines on a model: what it is, what it has seen, how well it did, its largest weights."""
     encoder, last = (model[0], model[-1]) if isinstance(model, Pipeline) else (None, model)
     default = type(last)().get_params()
-    changed = {
-        name: value
-        for name, value in last.get_params().items()
-        if not _same(value, default.get(name))
-    }
+    changed = {name: value for name, value in last.get_params().items() if not _same(value, default.get(name))}
     yield f"{type(last).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
     if is_classifier(last):
         labels = [str(label) for label in last.classes_.tolist()]
         yield _line("classes", _listed(labels))
-    yield _line(
-        "method", f"{last.method_}: potential {last.potential_}, structure {last.structure_}"
-    )
+    yield _line("method", f"{last.method_}: potential {last.potential_}, structure {last.structure_}")
     if encoder is not None:
         yield from columns(encoder)
         yield _line("missing", encoder.missing)
     yield _line("features", f"{last.n_features_in_:,}")
     yield _line("rows", f"{last.t_:,}")
-    yield _line(
-        "average loss", f"{last.progressive_loss_:.6g} (of each row before it was learnt from)"
-    )
+    yield _line("average loss", f"{last.progressive_loss_:.6g} (of each row before it was learnt from)")
     curve = getattr(last, "progressive_curve_", {})
     if "error_rate" in curve and len(curve["error_rate"]):
         yield _line("error rate", f"{curve['error_rate'][-1]:.6g} (likewise)")

@@ -17,9 +17,7 @@ def run(given):
     models = [load(path) for path in paths]
     pipelines = [isinstance(model, Pipeline) for model in models]
     if any(pipelines) != all(pipelines):
-        raise ValueError(
-            "Some of these models read tables and some do not; merge models that were trained alike."
-        )
+        raise ValueError("Some of these models read tables and some do not; merge models that were trained alike.")
     lasts = [model[-1] if isinstance(model, Pipeline) else model for model in models]
     if any(pipelines):
         for other, path in zip(models[1:], paths[1:], strict=True):

@@ -12,11 +12,7 @@ def load(path):
     model = load_model(path)
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [None, model]
     first, *between, last = steps
-    for step, kind in (
-        (first, TableEncoder),
-        *((step, type(None)) for step in between),
-        (last, BaseAdaReg),
-    ):
+    for step, kind in ((first, TableEncoder), *((step, type(None)) for step in between), (last, BaseAdaReg)):
         if step is not None and not isinstance(step, kind):
             raise ValueError(
                 f"{path} holds a {type(step).__name__}, and adareg works with the models that adareg train makes; use load_model in "

@@ -64,13 +64,9 @@ def make_parser():
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_train(commands)
     _add_predict(commands)
-    info = _add(
-        commands, "info", "Show what is in a model: parameters, rows, losses, weights.", _info.run
-    )
+    info = _add(commands, "info", "Show what is in a model: parameters, rows, losses, weights.", _info.run)
     info.add_argument("model", help="the model file")
-    info.add_argument(
-        "--weights", type=_count, default=10, metavar="N", help="largest weights to show (10)"
-    )
+    info.add_argument("--weights", type=_count, default=10, metavar="N", help="largest weights to show (10)")
     _add_merge(commands)
     return parser
 
@@ -99,18 +95,10 @@ def _add(commands, name, description, run):
 
 def _add_train(commands):
     parser = _add(commands, "train", TRAIN, _train.run)
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="the rows; several files are one stream"
-    )
-    parser.add_argument(
-        "--model", required=True, metavar="FILE", help="where the model goes: .skops or .adareg"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", help="the column to predict (not for svmlight)"
-    )
-    parser.add_argument(
-        "--start", metavar="FILE", help="a model to go on from; its parameters and columns stay"
-    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="the rows; several files are one stream")
+    parser.add_argument("--model", required=True, metavar="FILE", help="where the model goes: .skops or .adareg")
+    parser.add_argument("--target", metavar="COLUMN", help="the column to predict (not for svmlight)")
+    parser.add_argument("--start", metavar="FILE", help="a model to go on from; its parameters and columns stay")
     _add_file_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
 
@@ -121,12 +109,8 @@ def _add_train(commands):
         default="auto",
         help="auto: labels if the target is text, true/false, or has at most two values",
     )
-    model.add_argument(
-        "--loss", help="log_loss, hinge, … or squared_error, huber, quantile, poisson, …"
-    )
-    model.add_argument(
-        "--structure", help="full, block, diag, iso, …: the matrix of step sizes (auto)"
-    )
+    model.add_argument("--loss", help="log_loss, hinge, … or squared_error, huber, quantile, poisson, …")
+    model.add_argument("--structure", help="full, block, diag, iso, …: the matrix of step sizes (auto)")
     model.add_argument("--potential", help="adagrad, ons, pnorm (auto)")
     model.add_argument(
         "--set",
@@ -136,27 +120,15 @@ def _add_train(commands):
         metavar="NAME=VALUE",
         help="any other parameter of AdaRegClassifier or AdaRegRegressor; may be repeated",
     )
-    model.add_argument(
-        "--classes", type=_names, metavar="A,B,…", help="all labels; saves a reading of the target"
-    )
+    model.add_argument("--classes", type=_names, metavar="A,B,…", help="all labels; saves a reading of the target")
 
     columns = parser.add_argument_group("columns of tables")
-    columns.add_argument(
-        "--categorical", type=_names, metavar="A,B,…", help="numbers that are categories"
-    )
+    columns.add_argument("--categorical", type=_names, metavar="A,B,…", help="numbers that are categories")
     columns.add_argument("--drop", type=_names, metavar="A,B,…", help="columns not to use")
     columns.add_argument("--weight", metavar="COLUMN", help="the column with the weights of rows")
+    columns.add_argument("--bits", type=_bits, metavar="N", help="categories are hashed into 2^N columns (18)")
     columns.add_argument(
-        "--bits",
-        type=_bits,
-        metavar="N",
-        help="categories are hashed into 2^N columns (18)",
-    )
-    columns.add_argument(
-        "--max-weights",
-        type=_count,
-        metavar="N",
-        help="refuse models with more weights: labels times columns (2^27)",
+        "--max-weights", type=_count, metavar="N", help="refuse models with more weights: labels times columns (2^27)"
     )
     columns.add_argument(
         "--missing",
@@ -165,20 +137,12 @@ def _add_train(commands):
     )
 
     safety = parser.add_argument_group("long runs")
+    safety.add_argument("--checkpoint", metavar="FILE", help="save here on the way, and go on from here")
     safety.add_argument(
-        "--checkpoint", metavar="FILE", help="save here on the way, and go on from here"
+        "--every", type=_count, default=100_000, metavar="ROWS", help="rows between checkpoints (100,000)"
     )
     safety.add_argument(
-        "--every",
-        type=_count,
-        default=100_000,
-        metavar="ROWS",
-        help="rows between checkpoints (100,000)",
-    )
-    safety.add_argument(
-        "--predictions",
-        metavar="FILE",
-        help="a CSV file of what was predicted for each row before it was learnt from",
+        "--predictions", metavar="FILE", help="a CSV file of what was predicted for each row before it was learnt from"
     )
 
 
@@ -187,16 +151,10 @@ def _add_predict(commands):
     parser.add_argument("files", nargs="+", metavar="FILE", help="the rows")
     parser.add_argument("--model", required=True, metavar="FILE", help="the model file")
     parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="a CSV file for the predictions; the standard output without it",
+        "--output", metavar="FILE", help="a CSV file for the predictions; the standard output without it"
     )
-    parser.add_argument(
-        "--proba", action="store_true", help="probabilities of the classes instead of labels"
-    )
-    parser.add_argument(
-        "--target", metavar="COLUMN", help="the column with the true values, to measure the loss"
-    )
+    parser.add_argument("--proba", action="store_true", help="probabilities of the classes instead of labels")
+    parser.add_argument("--target", metavar="COLUMN", help="the column with the true values, to measure the loss")
     _add_file_options(parser)
 
 
@@ -219,30 +177,13 @@ def _add_file_options(parser):
         action="store_true",
         help="the first line of a CSV file has no names; its columns are called 0, 1, …",
     )
+    files.add_argument("--encoding", metavar="NAME", help="how a CSV file is stored, such as cp1252 (utf-8)")
     files.add_argument(
-        "--encoding", metavar="NAME", help="how a CSV file is stored, such as cp1252 (utf-8)"
+        "--features", type=_count, metavar="N", help="number of features of svmlight files; saves a reading"
     )
-    files.add_argument(
-        "--features",
-        type=_count,
-        metavar="N",
-        help="number of features of svmlight files; saves a reading",
-    )
-    files.add_argument(
-        "--max-columns",
-        type=_count,
-        metavar="N",
-        help="refuse CSV files with more columns (50,000)",
-    )
-    files.add_argument(
-        "--max-line-bytes",
-        type=_count,
-        metavar="N",
-        help="refuse text with longer lines (2^26 bytes)",
-    )
-    files.add_argument(
-        "--chunk-rows", type=_count, metavar="N", help="rows of a chunk of Parquet files (10,000)"
-    )
+    files.add_argument("--max-columns", type=_count, metavar="N", help="refuse CSV files with more columns (50,000)")
+    files.add_argument("--max-line-bytes", type=_count, metavar="N", help="refuse text with longer lines (2^26 bytes)")
+    files.add_argument("--chunk-rows", type=_count, metavar="N", help="rows of a chunk of Parquet files (10,000)")
 
 
 def _add_merge(commands):
@@ -253,9 +194,7 @@ def _add_merge(commands):
         metavar="MODEL",
         help="the model that all of them were trained on from (train --start); it counts once",
     )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="where the model goes"
-    )
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the model goes")
 
 
 def _names(text):

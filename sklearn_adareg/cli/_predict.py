@@ -28,12 +28,8 @@ def run(given):
     if given.features is None and not tables:
         stream.n_features = last.n_features_in_
     if given.proba and not hasattr(last, "predict_proba"):
-        raise ValueError(
-            f"This model has no probabilities (loss={getattr(last, 'loss', None)!r}); leave --proba out."
-        )
-    check_outputs(
-        [("the predictions", given.output or STANDARD_OUTPUT)], [*stream.files, given.model]
-    )
+        raise ValueError(f"This model has no probabilities (loss={getattr(last, 'loss', None)!r}); leave --proba out.")
+    check_outputs([("the predictions", given.output or STANDARD_OUTPUT)], [*stream.files, given.model])
     scores = Scores(last, given.target)
     with _output(given.output) as file, ReadAhead(stream.chunks()) as chunks:
         print(",".join(_fields(_header(last, given.proba))), file=file)
@@ -67,9 +63,7 @@ def _targets(table, name, labels, stream):
         return None
     if name not in _tables.column_names(table):
         present = ", ".join(map(repr, _tables.column_names(table)[:10]))
-        raise ValueError(
-            f"{stream.name} has no column {name!r}, which --target names; its columns are {present}."
-        )
+        raise ValueError(f"{stream.name} has no column {name!r}, which --target names; its columns are {present}.")
     return _tables.targets(table, name, labels)
 
 
@@ -112,9 +106,6 @@ class Scores:
                 f"knows {shown(self.model.classes_[:10])}, so that there is no loss to measure; name the column that it learnt."
             )
         if self.strangers:
-            print(
-                f"{'unknown labels':20} {self.strangers:,} rows, such as {self.stranger!r}",
-                file=sys.stderr,
-            )
+            print(f"{'unknown labels':20} {self.strangers:,} rows, such as {self.stranger!r}", file=sys.stderr)
         for name, total in self.totals.items():
             print(f"{name:20} {total / self.rows:.6g} ({self.rows:,} rows)", file=sys.stderr)

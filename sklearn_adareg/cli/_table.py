@@ -29,8 +29,7 @@ class LossTable:
         due = [
             (count, loss)
             for count, loss in zip(rows, losses, strict=True)
-            if count > self.printed
-            and (count & (count - 1) == 0 or (progress.finished and count == rows[-1]))
+            if count > self.printed and (count & (count - 1) == 0 or (progress.finished and count == rows[-1]))
         ]
         for count, loss in due:
             newest = count == due[-1][0]
@@ -60,9 +59,7 @@ class LossTable:
         print(f"features        {model.n_features_in_:,}")
         print(f"method          {model.method_}: {model.potential_}, {model.structure_}")
         if progress is not None:
-            print(
-                f"time            {duration(progress.seconds)}, {progress.rows_per_second:,.0f} rows per second"
-            )
+            print(f"time            {duration(progress.seconds)}, {progress.rows_per_second:,.0f} rows per second")
 
 
 def _learner(model):

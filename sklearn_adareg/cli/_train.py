@@ -28,11 +28,7 @@ def run(given):
         stream = stream_of(given, _text_columns(model))
     else:
         stream = stream_of(given, [*(given.categorical or ()), *(given.drop or ())])
-    outputs = [
-        ("the model", given.model),
-        ("the checkpoint", given.checkpoint),
-        ("the predictions", given.predictions),
-    ]
+    outputs = [("the model", given.model), ("the checkpoint", given.checkpoint), ("the predictions", given.predictions)]
     check_outputs(outputs, [*stream.files, *([given.start] if given.start else [])])
     tables = not isinstance(stream, SvmlightStream)
     if tables and given.target is None:
@@ -95,9 +91,7 @@ def _new_model(given, stream, tables, table):
     known = estimator().get_params()
     for name in settings:
         if name not in known:
-            raise ValueError(
-                f"{estimator.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}."
-            )
+            raise ValueError(f"{estimator.__name__} has no parameter {name!r}; it has {', '.join(sorted(known))}.")
     last = estimator(**settings)
     if not tables:
         return last

@@ -4,8 +4,4 @@ from ._geometry import GeometryDisplay
 from ._progressive_loss import ProgressiveLossDisplay
 from ._regret import RegretDisplay
 
-__all__ = [
-    "GeometryDisplay",
-    "ProgressiveLossDisplay",
-    "RegretDisplay",
-]
+__all__ = ["GeometryDisplay", "ProgressiveLossDisplay", "RegretDisplay"]

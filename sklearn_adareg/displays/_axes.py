@@ -9,9 +9,7 @@ def axes_of(display, ax, count=1, width=6.0):
     import matplotlib.pyplot as plt
 
     if ax is None:
-        _, ax = plt.subplots(
-            1, count, figsize=(width * count, 4.5), layout="constrained", squeeze=False
-        )
+        _, ax = plt.subplots(1, count, figsize=(width * count, 4.5), layout="constrained", squeeze=False)
         return list(ax[0])
     axes = list(ax) if count > 1 else [ax]
     if len(axes) != count:

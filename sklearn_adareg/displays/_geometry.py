@@ -123,9 +123,7 @@ class GeometryDisplay:
         for values, label, colour in ((self.G, "G", "#0072b2"), (self.H, "H", "#d55e00")):
             own = np.linalg.eigvalsh(values) if np.ndim(values) == 2 else values
             own = np.sort(own[own > 0])[::-1]
-            self.lines_ += ax.plot(
-                np.arange(1, len(own) + 1), own, "o-", ms=3, color=colour, label=label
-            )
+            self.lines_ += ax.plot(np.arange(1, len(own) + 1), own, "o-", ms=3, color=colour, label=label)
         ax.set_yscale("log")
         ax.set_xlabel("number")
         ax.set_ylabel("eigenvalue")

@@ -160,9 +160,7 @@ class ProgressiveLossDisplay:
                 own = {"color": line.get_color(), "alpha": 0.2, "lw": 0.0}
                 band = ax.fill_between(rows[late], mean[late], bound[late], **own)
                 label = f"{name}: certificate, probability {1 - self.delta:g}"
-                ax.plot(
-                    rows[late], bound[late], color=line.get_color(), lw=1.0, ls="--", label=label
-                )
+                ax.plot(rows[late], bound[late], color=line.get_color(), lw=1.0, ls="--", label=label)
             self.lines_.append(line)
             self.bands_.append(band)
         if log:

@@ -69,9 +69,7 @@ class RegretDisplay:
         self.name = name
 
     @classmethod
-    def from_estimator(
-        cls, estimator, X, y, *, sample_weight=None, points=25, name=None, ax=None, **kwargs
-    ):
+    def from_estimator(cls, estimator, X, y, *, sample_weight=None, points=25, name=None, ax=None, **kwargs):
         """Play the rows with a clone of the estimator, and draw its regret.
 
         Parameters

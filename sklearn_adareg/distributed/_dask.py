@@ -39,17 +39,12 @@ def _aligned(parts):
         first = first.rechunk({1: -1})
     found = [first]
     for part in parts[1:]:
-        if (
-            hasattr(part, "chunks")
-            and hasattr(first, "chunks")
-            and part.chunks[0] != first.chunks[0]
-        ):
+        if hasattr(part, "chunks") and hasattr(first, "chunks") and part.chunks[0] != first.chunks[0]:
             known = not np.isnan([*part.chunks[0], *first.chunks[0]]).any()
             part = part.rechunk({0: first.chunks[0]}) if known else part
         found.append(part)
     return [
-        part.to_delayed().ravel().tolist() if hasattr(part, "chunks") else list(part.to_delayed())
-        for part in found
+        part.to_delayed().ravel().tolist() if hasattr(part, "chunks") else list(part.to_delayed()) for part in found
     ]
 
 

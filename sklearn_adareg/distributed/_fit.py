@@ -20,16 +20,7 @@ FAN_IN = 16  # models that are merged at once
 ATTEMPTS = 3  # at a round, where workers die
 
 
-def fit(
-    estimator,
-    shards,
-    *,
-    classes=None,
-    rounds=1,
-    target=None,
-    sample_weight=None,
-    n_jobs=None,
-):
+def fit(estimator, shards, *, classes=None, rounds=1, target=None, sample_weight=None, n_jobs=None):
     """Learn from shards of rows where they lie, and merge the models.
 
     Every shard learns by itself, from a copy of the estimator. Models travel, rows do not; a tree of merges
@@ -98,9 +89,7 @@ def fit(
     """
     final = _check_estimator(estimator)
     if not isinstance(rounds, Integral) or isinstance(rounds, bool) or rounds < 1:
-        raise ValueError(
-            f"rounds={shown(rounds)} is no number of rounds; pass an int of at least 1."
-        )
+        raise ValueError(f"rounds={shown(rounds)} is no number of rounds; pass an int of at least 1.")
     fitted = final.__sklearn_is_fitted__()
     base = deepcopy(estimator) if fitted else None
     model = deepcopy(estimator) if fitted else clone(estimator)
@@ -112,9 +101,7 @@ def fit(
     else:
         sources = _as_list(shards)
     stop = Stop()
-    tasks = [
-        engine.task(k, source, target, sample_weight, stop) for k, source in enumerate(sources)
-    ]
+    tasks = [engine.task(k, source, target, sample_weight, stop) for k, source in enumerate(sources)]
     if not tasks:
         raise ValueError("There are no shards; pass a list of at least one.")
     try:

@@ -149,12 +149,8 @@ def check_encoders(pipelines):
     """Refuse models whose columns mean different things."""
     facts = ("numeric_", "hashed_", "one_hot_", "n_features_out_")
     for pipeline in pipelines[1:]:
-        for (_, first), (_, other) in zip(
-            pipelines[0].steps[:-1], pipeline.steps[:-1], strict=True
-        ):
-            if isinstance(first, TableEncoder) and any(
-                getattr(first, fact) != getattr(other, fact) for fact in facts
-            ):
+        for (_, first), (_, other) in zip(pipelines[0].steps[:-1], pipeline.steps[:-1], strict=True):
+            if isinstance(first, TableEncoder) and any(getattr(first, fact) != getattr(other, fact) for fact in facts):
                 raise ValueError(
                     "The shards have different columns, or columns of different kinds; give every shard the same columns, or fit the "
                     "TableEncoder beforehand."

@@ -127,12 +127,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             )
             rng = check_random_state(self.random_state)
             check_some_weight(weights, "class_weight times sample_weight")
-            order, score = hold_out(
-                self,
-                TrainingSet(X, y, weights, order, state.classes),
-                validation,
-                rng,
-            )
+            order, score = hold_out(self, TrainingSet(X, y, weights, order, state.classes), validation, rng)
             if any(part is not None for part in start):
                 from . import _starting
 
@@ -148,19 +143,11 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             watch, listeners = Watch(self, most, score), Listeners(self, most, *given)
 
             def fitted(of=state):
-                return {
-                    "_state": of.copy(),
-                    "_begun_with": self._lasting(),
-                    **watch.fitted_attributes(),
-                }
+                return {"_state": of.copy(), "_begun_with": self._lasting(), **watch.fitted_attributes()}
 
             finishes = _auto.finishes(self.get_params(deep=False), state.recipe)
             newton = None
-            solves = (
-                most > 1
-                and state.recipe.method == "information"
-                and _auto.rows_count_alike(state.recipe)
-            )
+            solves = most > 1 and state.recipe.method == "information" and _auto.rows_count_alike(state.recipe)
             for epoch in range(most):
                 listeners.pass_begins()
                 if solves:
@@ -182,9 +169,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                         break
                     continue
                 passing = rng.permutation(order) if self.shuffle else order
-                loss = self._play(
-                    state, X, passing, targets, weights, earlier is None and epoch == 0
-                )
+                loss = self._play(state, X, passing, targets, weights, earlier is None and epoch == 0)
                 settled = watch.pass_ends(loss, state)
                 if listeners.pass_ends(fitted) or settled:
                     break
@@ -217,9 +202,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 self._learn(batch, prequential)
             except BaseException as error:
                 if state.rounds > 0 or isinstance(error, StoppedRound):
-                    self._adopt(
-                        state, n_iter_=1, loss_curve_=[]
-                    )  # the rounds before it stay learnt
+                    self._adopt(state, n_iter_=1, loss_curve_=[])  # the rounds before it stay learnt
                 raise
             self._adopt(state, n_iter_=1, loss_curve_=[])
         return self
@@ -247,25 +230,13 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                     self._state = before
                 raise
 
-    def _take_in(
-        self,
-        X,
-        y,
-        sample_weight,
-        state=None,
-        classes=None,
-        streaming=False,
-        in_order=True,
-        finite=True,
-    ):
+    def _take_in(self, X, y, sample_weight, state=None, classes=None, streaming=False, in_order=True, finite=True):
         """What every call that learns begins with: rows validated, targets encoded, a state (a new one if none is given), weights."""
         anew = state is None
         if anew:  # the parameters of a running model were checked when it began
             parameters = self.get_params(deep=False)
             _rules.check_pairs(parameters)
-        X, y = check_rows_and_targets(
-            self, X, y, reset=anew, numeric=self._targets_are_numbers, finite=finite
-        )
+        X, y = check_rows_and_targets(self, X, y, reset=anew, numeric=self._targets_are_numbers, finite=finite)
         y = self._tidy(y)
         weights = NONE if sample_weight is None else check_weights(sample_weight, X)
         if not streaming:
@@ -310,9 +281,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         margins = np.empty((X.shape[0], state.recipe.n_outputs))
         for rounds, passed_over in _runs(order, X.shape[0]):
             if len(rounds):
-                self._play(
-                    state, X, rounds, targets, weights, True, streaming=True, margins=margins
-                )
+                self._play(state, X, rounds, targets, weights, True, streaming=True, margins=margins)
             if len(passed_over):
                 margins[passed_over] = _runtime.margins_now(state, X[passed_over])
         prequential.values, prequential.classes = margins, state.classes
@@ -326,10 +295,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
                 f"X has {X.shape[1]} features and this model learns {recipe.d}; pass the same features, or start anew with "
                 "fit (warm_start=False)."
             )
-        if state.classes is None and (targets.shape[1], y.ndim == 2) != (
-            recipe.n_outputs,
-            recipe.rows_of_coef,
-        ):
+        if state.classes is None and (targets.shape[1], y.ndim == 2) != (recipe.n_outputs, recipe.rows_of_coef):
             asked = self._shape_of_model(y, state.classes)
             raise ValueError(
                 f"This model learns {recipe.n_outputs} weight vector(s) and y, of shape {np.shape(y)}, asks for "
@@ -383,9 +349,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             if guard.waiting:
                 guard.let_readers_pass()
             with guard.state, guard.rounds:
-                outcome = _runtime.play(
-                    state, rows, part, targets, weights, first_sight, self.n_jobs, said
-                )
+                outcome = _runtime.play(state, rows, part, targets, weights, first_sight, self.n_jobs, said)
                 if begins and _kept_beginning.renew(state):
                     rows = _runtime.rows_of(state, X)
             if said is not None:
@@ -406,9 +370,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         """What ``verbose`` prints while rows are learnt from."""
         from ._reporting import ProgressiveReport
 
-        return ProgressiveReport(
-            state, streaming, memory=lambda: self._guard.read(lambda: _runtime.memory(state))
-        )
+        return ProgressiveReport(state, streaming, memory=lambda: self._guard.read(lambda: _runtime.memory(state)))
 
     def _refuse(self, outcome, X, order):
         """Say why the rounds stopped, and at which row."""
@@ -445,9 +407,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         """What a copy has: a state of its own, and no locks."""
         with guard_of(self).calls:  # not in the middle of a call that learns
             kept = super().__getstate__()
-            if (
-                kept.get("_state") is not None
-            ):  # the next call may begin before all arrays are written
+            if kept.get("_state") is not None:  # the next call may begin before all arrays are written
                 kept = {**kept, "_state": kept["_state"].copy()}
         return {name: value for name, value in kept.items() if name not in ("_accepted", "_guard")}
 

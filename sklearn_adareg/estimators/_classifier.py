@@ -294,9 +294,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                 "as classes=[...]."
             )
         if np.size(classes) == 0:
-            raise ValueError(
-                "classes is empty, and a classifier needs at least two; pass all labels as classes=[...]."
-            )
+            raise ValueError("classes is empty, and a classifier needs at least two; pass all labels as classes=[...].")
         return self._begin(X, y, sample_weight, at_least_two(distinct(classes)), prequential)
 
     @property
@@ -390,9 +388,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         check_probability(coverage, "coverage", 0.95)
         margins, bars = self._margins(X), self._error_bars()
         reach = norm.isf((1.0 - coverage) / 2) * bars.margin_std(check_rows(self, X))
-        return np.column_stack(
-            [self._probabilities().values(margins + side * reach)[:, 1] for side in (-1, 1)]
-        )
+        return np.column_stack([self._probabilities().values(margins + side * reach)[:, 1] for side in (-1, 1)])
 
     def _probabilities(self):
         return _registry.CLASSIFICATION_LOSSES[self._loss_in_use()].probabilities
@@ -440,13 +436,9 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
                     f"class_weight has the label {shown(unknown.pop())}, which is not among the classes "
                     f"{shown(state.classes)}; remove it."
                 )
-            factors = np.array(
-                [self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float
-            )
+            factors = np.array([self.class_weight.get(label, 1.0) for label in state.classes.tolist()], dtype=float)
             if not (np.isfinite(factors).all() and (factors >= 0).all()):
-                raise ValueError(
-                    f"class_weight={self.class_weight!r} must hold finite numbers ≥ 0; correct it."
-                )
+                raise ValueError(f"class_weight={self.class_weight!r} must hold finite numbers ≥ 0; correct it.")
             return factors[numbers]
         if not streaming:
             counts = np.bincount(numbers, minlength=k)

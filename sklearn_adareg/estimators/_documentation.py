@@ -28,8 +28,7 @@ def _summaries(table):
 
 FEW, MANY = _registry.AUTO_STRUCTURES
 ONS_BY_DEFAULT = those_with(
-    _registry.STRUCTURES,
-    lambda entry: entry.auto_potential == _registry.STRUCTURES[FEW].auto_potential,
+    _registry.STRUCTURES, lambda entry: entry.auto_potential == _registry.STRUCTURES[FEW].auto_potential
 )
 TAKE_L1 = those_with(_registry.STRUCTURES, lambda entry: entry.takes_l1)
 NO_RADIUS = those_with(_registry.DOMAINS, lambda entry: not entry.has_radius)
@@ -214,9 +213,7 @@ def document(text, *, independent, loss, own=()):
         order.insert(order.index(after) + 1, name)
         common[name] = entry
     parameters = "\n".join([FIRST, loss, *(common[name] for name in order)])
-    return text.replace("{parameters}", _indent(parameters)).replace(
-        "{attributes}", _indent(ATTRIBUTES)
-    )
+    return text.replace("{parameters}", _indent(parameters)).replace("{attributes}", _indent(ATTRIBUTES))
 
 
 def _indent(entries):

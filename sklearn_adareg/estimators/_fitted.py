@@ -19,9 +19,7 @@ class FittedLinearModel:
 
     def _fitted_state(self):
         if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"This {type(self).__name__} has learnt nothing yet; call fit or partial_fit first."
-            )
+            raise AttributeError(f"This {type(self).__name__} has learnt nothing yet; call fit or partial_fit first.")
         return self._state
 
     def _read(self, compute):
@@ -75,9 +73,7 @@ class FittedLinearModel:
     @property
     def progressive_loss_(self):
         """Weighted mean loss of the rows at first sight, each predicted before it was learnt from."""
-        loss, weight = self._read(
-            lambda state: (state.progress.total("loss"), state.progress.total("weight"))
-        )
+        loss, weight = self._read(lambda state: (state.progress.total("loss"), state.progress.total("weight")))
         return loss / weight if weight else float("nan")
 
     @property
@@ -364,6 +360,4 @@ def _sparse_container():
     """csr_array where scikit-learn is set to sparse arrays, else csr_matrix."""
     from sklearn import get_config
 
-    return (
-        sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
-    )
+    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix

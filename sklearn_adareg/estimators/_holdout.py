@@ -35,13 +35,9 @@ class ValidationSet:
         """Refuse an incomplete set, and one that would not be used."""
         if (self.X is None) != (self.y is None):
             missing = "y_val" if self.y is None else "X_val"
-            raise ValueError(
-                f"X_val and y_val go together, and {missing} is missing; pass both or neither."
-            )
+            raise ValueError(f"X_val and y_val go together, and {missing} is missing; pass both or neither.")
         if self.X is None and self.sample_weight is not None:
-            raise ValueError(
-                "sample_weight_val was passed without X_val and y_val; pass those too, or leave it out."
-            )
+            raise ValueError("sample_weight_val was passed without X_val and y_val; pass those too, or leave it out.")
         if self.X is not None and not early_stopping:
             raise ValueError(
                 "X_val and y_val were passed to fit and early_stopping is False, so they would not be used; set "
@@ -56,9 +52,7 @@ def hold_out(estimator, training, given, rng):
         return training.order, None
     if given.X is not None:
         order = training.order
-        X, y = check_rows_and_targets(
-            estimator, given.X, given.y, reset=False, numeric=estimator._targets_are_numbers
-        )
+        X, y = check_rows_and_targets(estimator, given.X, given.y, reset=False, numeric=estimator._targets_are_numbers)
         y = estimator._tidy(y)
         weights = check_weights(given.sample_weight, X)
         check_some_weight(weights, "sample_weight_val")

@@ -20,21 +20,13 @@ from ..model import _feature_transform, _recipe, _runtime
 DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
 MOST_STEPS = 100
 SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
-MOST_HALVINGS, ENOUGH = (
-    30,
-    1e-4,
-)  # of a step, and the part of the decrease it promises that has to come
+MOST_HALVINGS, ENOUGH = (30, 1e-4)  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
-SWEEPS, MOST_SWEEPS = (
-    30,
-    100,
-)  # of coordinate descent over columns, and over the matrix, which are shorter
+SWEEPS, MOST_SWEEPS = (30, 100)  # of coordinate descent over columns, and over the matrix, which are shorter
 CANCELLED = 1e-12  # of a column's square: one that varies by less is one more intercept
 INNER = 1e-8  # the largest decrease by one coordinate with which it ends
 SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
-TOLERATED = (
-    1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
-)
+TOLERATED = 1e-2  # a gradient beyond the penalty outside of the working set, relative to the penalty
 CHUNK = 4096  # rows of lower precision that are converted at a time
 
 
@@ -71,9 +63,7 @@ class Rows:
                 self.X = self.X.copy()
                 self.X.sum_duplicates()
             filled = self.X.nnz / max(1, self.X.shape[0])
-            self.cheap_matrix = (
-                filled <= 2 * SWEEPS
-            )  # numbers per row, squared, against sweeps over them
+            self.cheap_matrix = filled <= 2 * SWEEPS  # numbers per row, squared, against sweeps over them
 
     @cached_property
     def columns(self):
@@ -118,9 +108,7 @@ class Rows:
         Z, means = self._centred(chosen, intercept)
         if m > SMALL_SET or (self.sparse and not self.cheap_matrix):
             descent = _proximal_newton.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
-            goal, level, moves = descent.minimise(
-                curvatures, slopes, penalty, own, intercept, SWEEPS, INNER
-            )
+            goal, level, moves = descent.minimise(curvatures, slopes, penalty, own, intercept, SWEEPS, INNER)
             return goal, b + level - means @ (goal - own), moves
         G, border, corner = self._products(chosen, Z, curvatures)
         free = intercept and corner > 0
@@ -133,9 +121,7 @@ class Rows:
             G[np.diag_indices(m)] *= np.diag(G) > CANCELLED * part
         G[np.diag_indices(m)] += penalty.l2
         bounds = np.full(m, penalty.l1), np.full(m, penalty.lower), np.full(m, penalty.upper)
-        goal = _coordinate_descent.minimised(
-            G, pull, *bounds, own, most_sweeps=MOST_SWEEPS, tol=INNER
-        )
+        goal = _coordinate_descent.minimised(G, pull, *bounds, own, most_sweeps=MOST_SWEEPS, tol=INNER)
         change = goal - own
         level = -(along + border @ change) / corner if free else 0.0
         if self.sparse:
@@ -172,12 +158,7 @@ class Objective:
     """The loss of some weight vectors, with the units that the state measures residuals in."""
 
     def __init__(self, loss, targets, weights, units, degree):
-        self.loss, self.weights, self.units, self.degree = (
-            loss,
-            weights / len(targets),
-            units,
-            degree,
-        )
+        self.loss, self.weights, self.units, self.degree = (loss, weights / len(targets), units, degree)
         self.targets = np.ascontiguousarray(targets)
 
     def __call__(self, margins):
@@ -185,16 +166,11 @@ class Objective:
         targets = self.targets
         if self.degree:
             margins, targets = (margins - targets) / self.units, np.zeros_like(targets)
-        values, slopes, curvatures = _proximal_newton.evaluated(
-            self.loss, np.ascontiguousarray(margins), targets
-        )
+        values, slopes, curvatures = _proximal_newton.evaluated(self.loss, np.ascontiguousarray(margins), targets)
         unit, omega = self.units, self.weights[:, None]
         value = (values * self.weights).sum() * (unit[0] ** self.degree if self.degree else 1.0)
         if self.degree:
-            slopes, curvatures = (
-                slopes * unit ** (self.degree - 1),
-                curvatures * unit ** (self.degree - 2),
-            )
+            slopes, curvatures = (slopes * unit ** (self.degree - 1), curvatures * unit ** (self.degree - 2))
         return value, slopes * omega, curvatures * omega
 
 
@@ -225,14 +201,7 @@ class Search:
         gradient = self.rows.transposed_times(slopes)
         chosen, outside = _working_set(w, np.abs(self.penalty.unmet(gradient, w)))
         goal, level, moves = self.rows.model(
-            chosen,
-            curvatures,
-            slopes,
-            gradient[chosen],
-            self.penalty,
-            w,
-            self.b[k],
-            self.fit_intercept,
+            chosen, curvatures, slopes, gradient[chosen], self.penalty, w, self.b[k], self.fit_intercept
         )
         along, penalised = slopes @ moves, self.penalty.value(w)
         for halvings in range(MOST_HALVINGS):
@@ -298,9 +267,7 @@ def finish(state, X, order, targets, weights):
             part = slice(outputs[0], outputs[-1] + 1)
             seen = own if own.shape[1] == 1 else own[:, part]
             objective = Objective(loss, seen, omega, units[part], recipe.degree)
-            searches.append(
-                Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept)
-            )
+            searches.append(Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept))
         errors = np.sqrt(sum(each.squared_errors() for each in searches))
         errors = errors[errors > 0]
         if len(errors) and l1 < DUE * np.median(errors):  # none: the model fits
@@ -317,10 +284,7 @@ def finish(state, X, order, targets, weights):
     if recipe.intercept:
         if transform is not None:
             intercept = intercept + coef @ transform[0]
-        coef, subgradient = (
-            np.column_stack([coef, intercept]),
-            np.pad(subgradient, ((0, 0), (0, 1))),
-        )
+        coef, subgradient = (np.column_stack([coef, intercept]), np.pad(subgradient, ((0, 0), (0, 1))))
     for block in state.blocks:
         _runtime.method_of(block).restart(coef[block.outputs()], subgradient[block.outputs()])
     state.snapshot = state.beginning = None  # rows are not to be learnt anew from here

@@ -25,9 +25,7 @@ JUDGED, PRODUCTS = (
     10_000_000,
 )  # rows whose leave-one-out losses decide between the priors, fewer where features are many
 SETTLED = 0.05  # nats that a step still gains: after it the distance to the minimiser is far below a standard error
-PENALISED_SETTLED = (
-    1e-6  # the same under a penalty or in a domain, whose zeros and bounds are to be exact
-)
+PENALISED_SETTLED = 1e-6  # the same under a penalty or in a domain, whose zeros and bounds are to be exact
 AT_LEAST = 0.5  # times a feature's variance: a penalty that strong takes the prior's part
 SMALLEST_STEP = 1e-4
 NUMBERS_AT_ONCE = 20_000_000  # products between two looks at the keyboard
@@ -49,9 +47,7 @@ class AllRows:
         for learner in self.learners:
             learner.begin_sums()
         self.losses = self._add(played, False)
-        self.losses = [
-            a + b for a, b in zip(self.losses, self._add(order[len(played) :], True), strict=True)
-        ]
+        self.losses = [a + b for a, b in zip(self.losses, self._add(order[len(played) :], True), strict=True)]
         leaders = [learner.leaders() for learner in self.learners]
         self.chosen = [self._choose(k) for k in range(len(self.learners))]
         # whether the sums are those at the candidates that are minimised
@@ -66,10 +62,7 @@ class AllRows:
         losses = [0.0] * len(self.learners)
         for start in range(0, len(order), part):
             _interrupts.check()
-            tasks = [
-                partial(self._add_part, k, order[start : start + part], new)
-                for k in range(len(self.learners))
-            ]
+            tasks = [partial(self._add_part, k, order[start : start + part], new) for k in range(len(self.learners))]
             found = (
                 [task() for task in tasks]
                 if len(tasks) == 1
@@ -103,11 +96,7 @@ class AllRows:
     def step(self):
         """Move to the minimiser of the sums, and read all rows there; whether the next step would gain nothing to speak of."""
         if self.before is None:
-            self.before = (
-                self._objectives()
-                if self.at_chosen
-                else [np.full(len(c), np.inf) for c in self.chosen]
-            )
+            self.before = self._objectives() if self.at_chosen else [np.full(len(c), np.inf) for c in self.chosen]
         starts = [learner.points().copy() for learner in self.learners]
         settled, goals = self.at_chosen, []
         for learner, chosen in zip(self.learners, self.chosen, strict=True):
@@ -127,9 +116,7 @@ class AllRows:
             worse = [~(b <= a + 1e-9 * np.abs(b)) for a, b in zip(self.before, after, strict=True)]
             if not any(w.any() for w in worse):
                 break
-            for learner, start, goal, own, w in zip(
-                self.learners, starts, goals, length, worse, strict=True
-            ):
+            for learner, start, goal, own, w in zip(self.learners, starts, goals, length, worse, strict=True):
                 own[w] = np.where(own[w] > SMALLEST_STEP, 0.5 * own[w], 0.0)
                 shape = own[:, np.newaxis, np.newaxis]
                 learner.points()[:] = start + shape * (goal - start)
@@ -197,16 +184,12 @@ class AllRows:
                 except LinAlgError:
                     continue
                 own = Z[:, coordinate]
-                leverage = (
-                    solve_triangular(factor, own.T, lower=True, check_finite=False) ** 2
-                ).sum(axis=0)
+                leverage = (solve_triangular(factor, own.T, lower=True, check_finite=False) ** 2).sum(axis=0)
                 margins = own @ points[p, e, coordinate]
                 loss, slope, curvature = derivatives
                 pull = weights * leverage
                 left = np.maximum(1.0 - pull * curvature(margins, y), 1e-3)
-                found[p, e] = np.average(
-                    loss(margins + pull * slope(margins, y) / left, y), weights=weights
-                )
+                found[p, e] = np.average(loss(margins + pull * slope(margins, y) / left, y), weights=weights)
         return found
 
 
@@ -217,9 +200,5 @@ DERIVATIVES = {
         lambda m, y: -y * expit(-y * m),
         lambda m, y: expit(m) * expit(-m),
     ),
-    "squared_error": (
-        lambda m, y: 0.5 * (m - y) ** 2,
-        lambda m, y: m - y,
-        lambda m, y: np.ones_like(m),
-    ),
+    "squared_error": (lambda m, y: 0.5 * (m - y) ** 2, lambda m, y: m - y, lambda m, y: np.ones_like(m)),
 }

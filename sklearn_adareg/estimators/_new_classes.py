@@ -107,9 +107,7 @@ def _begin_outputs(block, new, axis, start, lowered):
     cells = np.moveaxis(block.arrays["cells"], axis[0], 0)
     fields = block.arrays["fields"]
     for member in range(axis[1]):
-        outputs = outputs_of(new, block.recipe.n_outputs, axis[1])[
-            member * len(new) : (member + 1) * len(new)
-        ]
+        outputs = outputs_of(new, block.recipe.n_outputs, axis[1])[member * len(new) : (member + 1) * len(new)]
         for name in ("x", "u"):
             if name in fields:
                 cells[outputs, fields.index(name)] = start[member, fields.index(name)]
@@ -211,12 +209,7 @@ def _more_problems(state, recipe, places):
         fresh.update({name: array.copy() for name, array in about_rows.items()})
         layout = Layout(block.recipe, len(part))
         n = len(part)
-        place_candidates(
-            fresh,
-            layout,
-            np.tile(coef, (n, 1)),
-            np.repeat(intercept - MARGIN * layout.intercept, n),
-        )
+        place_candidates(fresh, layout, np.tile(coef, (n, 1)), np.repeat(intercept - MARGIN * layout.intercept, n))
         fresh["origin"][:] = 0.0
         fresh["counts"][:, 0] = known["counts"][0].sum()
         curvatures, sums, _ = known["levels"].T

@@ -5,11 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 
 from .._kernels.loop import _rounds
 from ..model import _auto, _recipe, _registry, _rules, _runtime
@@ -21,16 +17,7 @@ NUMBER_OR_AUTO = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}
 CONSTRAINTS = {
     **{
         name: _rules.COMMON_CONSTRAINTS[name]
-        for name in (
-            "potential",
-            "structure",
-            "p",
-            "half_life",
-            "refresh",
-            "domain",
-            "radius",
-            "update",
-        )
+        for name in ("potential", "structure", "p", "half_life", "refresh", "domain", "radius", "update")
     },
     "rank": _rules.COMMON_CONSTRAINTS["rank"],
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
@@ -40,14 +27,7 @@ CONSTRAINTS = {
     "average": ["boolean", Interval(Real, 0, None, closed="neither")],
 }
 # What an estimator has and a sequence of gradients has not.
-FIXED = {
-    "loss": "linear",
-    "scaling": None,
-    "fit_intercept": False,
-    "alpha": 0.0,
-    "l1_ratio": 0.0,
-    "n_jobs": None,
-}
+FIXED = {"loss": "linear", "scaling": None, "fit_intercept": False, "alpha": 0.0, "l1_ratio": 0.0, "n_jobs": None}
 LOSSES = {"loss": [StrOptions({FIXED["loss"]})]}  # that its states may have
 FIRST_ROW = np.zeros(1, dtype=np.intp)
 NO_WEIGHTS = np.empty(0)
@@ -215,9 +195,7 @@ class AdaReg:
             )
         target = np.array([[slope]], dtype=np.float64)
         _rules.check_average(state.recipe.average, state.rounds + 1)
-        outcome = _runtime.play(
-            state, _runtime.rows_of(state, row), FIRST_ROW, target, NO_WEIGHTS, new=True
-        )
+        outcome = _runtime.play(state, _runtime.rows_of(state, row), FIRST_ROW, target, NO_WEIGHTS, new=True)
         if outcome.status == _rounds.STRAY_COLUMN:
             check_columns(row)
         if outcome.status != _rounds.FINISHED:

@@ -31,11 +31,7 @@ def check_start(recipe, coef, intercept):
             f"coef_init has shape {given.shape} and this model has weights of shape ({outputs}, {d}); pass the coef_ of a model of "
             "the same features and classes or targets."
         )
-    start = (
-        np.zeros(outputs)
-        if intercept is None
-        else np.atleast_1d(_numbers("intercept_init", intercept))
-    )
+    start = np.zeros(outputs) if intercept is None else np.atleast_1d(_numbers("intercept_init", intercept))
     if start.shape != (outputs,):
         raise ValueError(
             f"intercept_init has shape {start.shape} and this model has {outputs} intercept(s); pass the intercept_ of a model of "
@@ -66,10 +62,7 @@ def begin_at(state, X, coef, intercept):
         for block in state.blocks:
             of_block = block.outputs()
             place_candidates(
-                block.arrays,
-                Layout(block.recipe, block.recipe.n_outputs),
-                coef[of_block],
-                intercept[of_block],
+                block.arrays, Layout(block.recipe, block.recipe.n_outputs), coef[of_block], intercept[of_block]
             )
         return
     state.units_from_rows = True
@@ -86,9 +79,7 @@ def begin_at(state, X, coef, intercept):
         _write(block, np.tile(x, (block.recipe.rates, 1)))
         if "astray" in arrays:
             arrays["astray"][:] = 1.0  # the first round sees to the domain's gauge
-        state.blocks[number] = (
-            block.copy()
-        )  # whose kernels are made from the arrays as they are now
+        state.blocks[number] = block.copy()  # whose kernels are made from the arrays as they are now
 
 
 def place_candidates(arrays, layout, coef, intercept):

@@ -44,11 +44,7 @@ class Watch:
         """Warn if ``max_iter`` was reached before the stopping rule held, unless one pass was asked for."""
         if self.tol is None or self.chosen:
             return
-        if (
-            not self.at_minimum
-            and self.idle < self.patience
-            and 1 < self.max_iter == len(self.losses)
-        ):
+        if not self.at_minimum and self.idle < self.patience and 1 < self.max_iter == len(self.losses):
             warnings.warn(
                 f"max_iter={self.max_iter} passes were made before improvement fell below tol={self.tol}; raise max_iter or tol, "
                 "or set tol=None to make exactly max_iter passes.",

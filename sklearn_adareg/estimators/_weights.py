@@ -22,9 +22,7 @@ def check_weights(sample_weight, X):
             "class_weight='balanced' to the classifier, or sklearn.utils.class_weight.compute_sample_weight."
         )
     allow = {"allow_all_zero_weights": True} if PERMISSIVE else {}
-    return _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow
-    )
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow)
 
 
 def check_some_weight(weights, name):
@@ -53,7 +51,4 @@ def times_class_weights(weights, factors, order, n_rows):
 
 def theory_bounds(targets, weights):
     """The largest target and weight, which ``eta="theory"`` depends on."""
-    return {
-        "target": float(np.abs(targets).max(initial=0.0)),
-        "weight": float(weights.max()) if len(weights) else 1.0,
-    }
+    return {"target": float(np.abs(targets).max(initial=0.0)), "weight": float(weights.max()) if len(weights) else 1.0}

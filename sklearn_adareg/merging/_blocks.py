@@ -41,10 +41,7 @@ def merge_blocks(context, new):
         G = at_least(base + sum(flat) + epsilon * np.eye(size), epsilon)
         _write_family(new.arrays, size, G)
 
-        squares = [
-            np.repeat(ratios[id(each)][here] ** 2, L, axis=0)[:, :, None]
-            for each in context.structures
-        ]
+        squares = [np.repeat(ratios[id(each)][here] ** 2, L, axis=0)[:, :, None] for each in context.structures]
 
         def of(values, here=here, count=count, size=size):
             return values[:, here].transpose(1, 0, 2).reshape(count * L, size)
@@ -96,11 +93,7 @@ def _psi(new, G, epsilon):
 
 def _family(structure, size, count):
     """G of the blocks of one size, (count, L, size, size)."""
-    arrays = {
-        name.partition(":")[2]: array
-        for name, array in structure.arrays.items()
-        if name.startswith(f"{size}:")
-    }
+    arrays = {name.partition(":")[2]: array for name, array in structure.arrays.items() if name.startswith(f"{size}:")}
     L = structure.setting.L
     if size == 1:
         return arrays["G"].reshape(count, L, 1, 1).copy()

@@ -39,13 +39,7 @@ class MergeContext:
         self.new_rounds = self.rounds - self.begun
         self.total = self.begun + self.new_rounds.sum()
         setting = self.structures[0].setting
-        self.setting, self.K, self.R, self.L, self.D = (
-            setting,
-            setting.K,
-            setting.R,
-            setting.L,
-            setting.D,
-        )
+        self.setting, self.K, self.R, self.L, self.D = (setting, setting.K, setting.R, setting.L, setting.D)
         self.averaging = setting.averaging
         self.inverse = _registry.potential(recipe.potential).inverse
         self.kept = setting.forgetting**self.new_rounds  # what of the base each model still has

@@ -81,10 +81,7 @@ def _with_moved_intercept(context, new, theta, moves):
     h = rate * new.present_steps()
     d = context.recipe.d
     shares = context.rounds / max(context.rounds.sum(), 1.0)
-    move = sum(
-        share * moves[id(structure)]
-        for share, structure in zip(shares, context.structures, strict=True)
-    )
+    move = sum(share * moves[id(structure)] for share, structure in zip(shares, context.structures, strict=True))
     theta = theta.copy()
     theta[:, d] -= move / h[:, d]
     return theta

@@ -10,9 +10,7 @@ from ..model import _feature_transform
 def common_transform(states):
     """The coordinates of the model that has learnt most, among those that have chosen some; None if none has."""
     transformed = [state for state in states if state.feature_transform is not None]
-    return (
-        max(transformed, key=lambda state: state.rounds).feature_transform if transformed else None
-    )
+    return max(transformed, key=lambda state: state.rounds).feature_transform if transformed else None
 
 
 def in_coordinates_of(state, transform):
@@ -30,9 +28,7 @@ def in_coordinates_of(state, transform):
                 intercept = weights[:, d] if block.recipe.intercept else np.zeros(len(weights))
                 coef, intercept = weights[:, :d], intercept
                 if state.feature_transform is not None:
-                    coef, intercept = _feature_transform.to_raw(
-                        state.feature_transform, coef, intercept
-                    )
+                    coef, intercept = _feature_transform.to_raw(state.feature_transform, coef, intercept)
                 coef, intercept = from_raw(transform, coef, intercept)
                 weights[:, :d] = coef
                 if block.recipe.intercept:
@@ -47,10 +43,7 @@ def from_raw(transform, coef, intercept):
     centre, start, partner, share = transform
     d = len(centre)
     intercept = intercept + coef @ centre
-    map_ = (
-        sparse.eye_array(d, format="csc")
-        - sparse.csr_array((share, partner, start), shape=(d, d)).T
-    )
+    map_ = sparse.eye_array(d, format="csc") - sparse.csr_array((share, partner, start), shape=(d, d)).T
     return np.atleast_2d(spsolve(map_.tocsc(), coef.T).T.reshape(coef.shape)), intercept
 
 

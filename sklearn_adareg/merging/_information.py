@@ -95,9 +95,7 @@ def stacked(parts):
     X, targets, weights = zip(*parts, strict=True)
     if any(map(sparse.issparse, X)):
         X = [sparse.vstack(list(map(sparse.csr_array, X)), format="csr")]
-    return tuple(
-        np.concatenate(part) if len(part) > 1 else part[0] for part in (X, targets, weights)
-    )
+    return tuple(np.concatenate(part) if len(part) > 1 else part[0] for part in (X, targets, weights))
 
 
 def _joined(new, young, base):
@@ -175,13 +173,9 @@ def _add(block, blocks, base):
     moves = dict(zip(map(id, parts.everyone), moves, strict=True))
     kept = np.array(layout.kept)
     arrays["mass"][:] = parts.add(lambda each: each["mass"], kept)
-    matrices = parts.add(
-        lambda each: _moved_matrices(each["G"], moves[id(each)], recipe), kept[:, None, None, None]
-    )
+    matrices = parts.add(lambda each: _moved_matrices(each["G"], moves[id(each)], recipe), kept[:, None, None, None])
     arrays["G"][:] = matrices if base is None else _definite(matrices, layout)
-    arrays["r"][:] = parts.add(
-        lambda each: _moved_sums(each["r"], moves[id(each)], recipe), kept[:, None, None]
-    )
+    arrays["r"][:] = parts.add(lambda each: _moved_sums(each["r"], moves[id(each)], recipe), kept[:, None, None])
     arrays["x"][:] = parts.mean(lambda each: _moved_points(each["x"], moves[id(each)], recipe))
     arrays["origin"][:] = parts.mean(lambda each: each["origin"])
     for name in ("counts", "levels"):
@@ -203,9 +197,7 @@ def _add_columns(arrays, parts, name, offsets):
     centre = parts.models[0][name][MEAN]  # near the means, so that no digits are lost
     near = parts.add(lambda each: each["clock"][0] * (each[name][MEAN] - centre)) / rows
     mean = table[MEAN] = centre + near
-    about = parts.add(
-        lambda each: each[name][SQUARES] + each["clock"][0] * (each[name][MEAN] - mean) ** 2
-    )
+    about = parts.add(lambda each: each[name][SQUARES] + each["clock"][0] * (each[name][MEAN] - mean) ** 2)
     table[SQUARES] = np.maximum(about, 0.0)
     seen = [each[name] for each in parts.models if each["clock"][0] > 0.0]
     if not seen:
@@ -219,9 +211,7 @@ def _add_columns(arrays, parts, name, offsets):
         """Entries beside the common mode, and the sum of their sizes."""
         own, t = each[name], each["clock"][0]
         away = np.abs(own[MODE] - table[MODE])
-        others = np.where(
-            (own[ENTRIES] < FEW) & (away > 0.0), np.maximum(t - own[ENTRIES], 0.0), 0.0
-        )
+        others = np.where((own[ENTRIES] < FEW) & (away > 0.0), np.maximum(t - own[ENTRIES], 0.0), 0.0)
         return np.array([own[ENTRIES] + others, own[ENTRIES] * own[SIZE] + others * away])
 
     number, sizes = np.maximum(parts.add(entries), 0.0)
@@ -334,9 +324,7 @@ def _combine(arrays, parts, B):
     if "share_regressions" in arrays:
         sums = slice(B * B + B)
         kept = np.array(_fixed_share.KEPT)[:, None]
-        arrays["share_regressions"][..., sums] = parts.add(
-            lambda each: each["share_regressions"][..., sums], kept
-        )
+        arrays["share_regressions"][..., sums] = parts.add(lambda each: each["share_regressions"][..., sums], kept)
         arrays["share_regressions"][..., B * B + B :] = parts.mean(
             lambda each: each["share_regressions"][..., B * B + B :]
         )
@@ -369,9 +357,7 @@ def _multiply(arrays, parts, name, rates):
         return np.log(np.where(there, np.maximum(weights, SMALLEST), 1.0)) - logs_first
 
     def left(rows):
-        return np.where(
-            rates > 0.0, (1.0 - rates) ** rows, (parts.begun + 1.0) / (parts.begun + rows + 1.0)
-        )
+        return np.where(rates > 0.0, (1.0 - rates) ** rows, (parts.begun + 1.0) / (parts.begun + rows + 1.0))
 
     arrays[name][:] = _normalised(logs_first + parts.add(logs, left=left), there)
 
@@ -392,7 +378,5 @@ def _normalised(logs, there):
     """Weights that sum to 1, of which none is 0 but those of no candidate."""
     logs = np.where(there, logs, -np.inf)
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    weights = np.where(
-        there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0
-    )
+    weights = np.where(there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0)
     return weights

@@ -99,9 +99,7 @@ def merge_kronecker(context, new):
         G = base_evidence + sum(evidence)
         G = at_least(G + epsilon * np.eye(G.shape[1]), epsilon)
         new.arrays[f"{name}:G"][:] = G
-        new.arrays[f"{name}:refreshes"][:] = context.add(
-            lambda each, name=name: each.arrays[f"{name}:refreshes"]
-        )
+        new.arrays[f"{name}:refreshes"][:] = context.add(lambda each, name=name: each.arrays[f"{name}:refreshes"])
     wide = [np.broadcast_to(M, (context.L, context.D, context.D)) for M in evidence]
     base_evidence = np.broadcast_to(base_evidence, wide[0].shape)
     write_means(context, new, wide, base_evidence, ratios, moves, _put_rows(new))

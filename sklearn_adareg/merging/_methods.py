@@ -84,9 +84,7 @@ def _merge_stack(context, new):
         if context.base is None:
             matrices = [each.arrays["stack_S"][k] for each in context.structures]
             start = np.eye(len(v[k]))[0]
-            S[k], v[k] = regression(
-                matrices, own, units[:, k], start, _stack_regression.StackRegression.prior()
-            )
+            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack_regression.StackRegression.prior())
         else:
             S[k] = positive(faded.sum(k))
             v[k] = shares_of(context) @ own
@@ -109,9 +107,7 @@ def _merge_recent_side(context, new):
         recent[:, context.recipe.d :] += moves[id(structure)][: context.K, None]
         arrays["recent"] += share * recent.T
     for name in ("recent_v", "recent_S", "stack_losses"):
-        arrays[name][:] = np.tensordot(
-            shares, [each.arrays[name] for each in context.structures], 1
-        )
+        arrays[name][:] = np.tensordot(shares, [each.arrays[name] for each in context.structures], 1)
     arrays["stack_mean"][:] = context.add(lambda each: each.arrays["stack_mean"])
     if shares.max() < 1.0:
         arrays["recent_v"][:, :-1], arrays["recent_v"][:, -1] = arrays["stack_v"], 0.0

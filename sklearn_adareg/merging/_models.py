@@ -27,11 +27,7 @@ def merge_models(models, base=None, finally_=True):
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, name):
             setattr(merged, name, getattr(first, name))
-    merged._adopt(
-        state,
-        n_iter_=max(model.n_iter_ for model in models),
-        loss_curve_=_mean_curve(models),
-    )
+    merged._adopt(state, n_iter_=max(model.n_iter_ for model in models), loss_curve_=_mean_curve(models))
     return merged
 
 

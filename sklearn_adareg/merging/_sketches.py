@@ -94,9 +94,7 @@ def _mean(context, output, values, origin, rows, eigenvalues, vectors):
         weights[-1] *= -float(len(values))
         eigenvalues, vectors = spectrum(np.concatenate(new), np.concatenate(weights))
     along = vectors @ total
-    return (
-        origin[output] + (total - vectors.T @ (eigenvalues / (level + eigenvalues) * along)) / level
-    )
+    return origin[output] + (total - vectors.T @ (eigenvalues / (level + eigenvalues) * along)) / level
 
 
 def _shrunk(values, room):
@@ -139,10 +137,7 @@ def merge_newton_sketch(context, new):
     diagonals = np.maximum(diagonals, prior)
     out = np.zeros((len(parts), L, D))
     for output in range(L):
-        natural = [
-            _rows(each, output) / each.arrays["root"][output] * ratios[id(each)]
-            for each in context.everyone
-        ]
+        natural = [_rows(each, output) / each.arrays["root"][output] * ratios[id(each)] for each in context.everyone]
         root = 1.0 / np.sqrt(diagonals[output])
         values, vectors = _joined(context, [rows * root for rows in natural])
         for k, (points_of, origin) in enumerate(parts):
@@ -154,9 +149,7 @@ def merge_newton_sketch(context, new):
             turned = total * root - vectors.T @ (values / (1.0 + values) * along)
             out[k, output] = origin[output] + context.part_of_moves()[output] * turned * root
         rank = new.arrays["B"].shape[1] // 2
-        if (
-            len(values) > 2 * rank
-        ):  # the largest stay whole, and the first members give the rest to the diagonal
+        if len(values) > 2 * rank:  # the largest stay whole, and the first members give the rest to the diagonal
             kept = np.sqrt(values[:rank])[:, None] * vectors[:rank] / root
             if output < K:
                 rest = (np.sqrt(values[rank:])[:, None] * vectors[rank:] / root) ** 2
@@ -167,10 +160,4 @@ def merge_newton_sketch(context, new):
         write_rows(new.arrays, output, kept * new.arrays["root"][output])
     # points are kept in the coordinates in which Λ is I
     put = {name: values for name, values in zip(("x", "average"), (out[0], out[-1]), strict=True)}
-    write_point(
-        context,
-        new,
-        put["x"],
-        put["average"],
-        lambda name, value: _put(new, name, value / new.arrays["root"]),
-    )
+    write_point(context, new, put["x"], put["average"], lambda name, value: _put(new, name, value / new.arrays["root"]))

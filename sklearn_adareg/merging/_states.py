@@ -74,15 +74,11 @@ def _check_alike(states):
     first = _recipe.to_plain(states[0].recipe)
     for state in states[1:]:
         values = _recipe.to_plain(state.recipe)
-        for name in sorted(
-            values, key=lambda name: name not in REASONS
-        ):  # the one that explains others first
+        for name in sorted(values, key=lambda name: name not in REASONS):  # the one that explains others first
             value = values[name]
             if name in MAY_DIFFER or _same(value, first[name]):
                 continue
-            why = REASONS.get(
-                name, "give all models the same parameters, and let them learn in the same way"
-            )
+            why = REASONS.get(name, "give all models the same parameters, and let them learn in the same way")
             raise ValueError(
                 f"These models cannot be merged, since {name} is {shown(first[name])} in one and {shown(value)} in another; {why}."
             )
@@ -95,7 +91,9 @@ def _check_alike(states):
             )
 
 
-OTHER_CANDIDATES = "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other candidates"
+OTHER_CANDIDATES = (
+    "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other candidates"
+)
 REASONS = {
     "d": "merge models of the same features",
     "blocks": "pass blocks as groups of features, since blocks='auto' finds them in the first rows of each model",

@@ -194,16 +194,12 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         half_life=resolve_half_life(params["half_life"]),
         as_published=params["average"] == "auto",
         refresh=resolve_refresh(params, entry),
-        start=0.0
-        if information
-        else _registry.DOMAINS[params["domain"]].start(params["radius"], d),
+        start=0.0 if information else _registry.DOMAINS[params["domain"]].start(params["radius"], d),
         scaled=online,
         relative=online and loss.degree > 0,
         counted=online and loss.link.logarithmic,
         shifted=online and intercept and loss.starts_at_target,
-        zeros=method not in ("algorithm1", "information")
-        and params["average"] == "auto"
-        and _rules.has_l1(params),
+        zeros=method not in ("algorithm1", "information") and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
         domain=params["domain"],
         radius=params["radius"],
@@ -214,9 +210,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         diagonal_kept=diagonal_kept,
         coupled=information
         and joint
-        and _registry.DOMAINS[
-            params["domain"]
-        ].coordinatewise  # others project each class by itself
+        and _registry.DOMAINS[params["domain"]].coordinatewise  # others project each class by itself
         and shape.n_outputs * (d + intercept) <= MOST_COUPLED,
         **_steps(params, entry, structure, method, joint),
     )

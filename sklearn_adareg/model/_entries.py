@@ -43,9 +43,7 @@ class Loss:
 
     kernel: Callable  # takes the values of ``parameters``
     parameters: tuple = ()  # names of estimator parameters
-    joint_kernel: Callable | None = (
-        None  # learns several classes jointly; None: one against the rest
-    )
+    joint_kernel: Callable | None = None  # learns several classes jointly; None: one against the rest
     link: Link = IDENTITY
     probabilities: Probabilities | None = None
     # (largest margin, largest target, ``parameters`` by name) → LossConstants; None: nothing is known
@@ -58,7 +56,9 @@ class Loss:
     # mean loss → φ, the ratio of E ℓ'² to E ℓ'' where the model is right; None: not known
     dispersion: Callable | None = None
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
-    plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
+    plain: str = (
+        ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
+    )
     summary: str = ""  # a clause for the documentation
 
     @property
@@ -74,22 +74,16 @@ class Potential:
     kernel: Callable  # takes the values of ``parameters``
     parameters: tuple = ()  # names of estimator parameters
     operator_antitone: bool = False  # A ⪯ B implies ψ(B) ⪯ ψ(A), so a decomposition can be reused
-    inverse: bool = (
-        False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
-    )
+    inverse: bool = False  # ψ(λ) = η/λ: a full H is an inverse, which rank-one updates keep in O(D²)
     power: bool = False  # ψ(λ) = η λ^(−a) for some a
-    exponent: Callable | None = (
-        None  # ``parameters`` by name → that a, in (0, 1]; for regret bounds
-    )
+    exponent: Callable | None = None  # ``parameters`` by name → that a, in (0, 1]; for regret bounds
     time_varying: bool = False  # ψ depends on the round, so H changes without a gradient
     has_own_step_size: bool = False  # ψ has its step size inside, and eta has no effect
     in_python: bool = False  # ψ is a Python function, called once for all coordinates of a round
     # what eta="auto" does
     newton: bool = False  # Newton steps, where the structure has them
     rates: tuple = ()  # the step sizes of a stack; empty: no stack
-    weights_as_rows: bool = (
-        False  # a row of weight ω enters G as ω rows of weight 1; otherwise as ω²gg'
-    )
+    weights_as_rows: bool = False  # a row of weight ω enters G as ω rows of weight 1; otherwise as ω²gg'
     auto: tuple = (0.5, 1.0)  # eta and epsilon where one step size is used
     auto_by_structure: Mapping = field(default_factory=dict)  # structures where they differ
     # structure → function of a theory.Problem that gives (eta, epsilon), or why there is none; a string: why there is none at all
@@ -111,14 +105,10 @@ class Structure:
     newton: bool = False  # has a kernel for Newton steps
     newton_stack: bool = False  # has a kernel for Newton steps of several members, combined
     stack: bool = False  # has a kernel for several step sizes side by side
-    sparse_rounds: bool = (
-        False  # a round reads and changes only the coordinates of the row's nonzeros
-    )
+    sparse_rounds: bool = False  # a round reads and changes only the coordinates of the row's nonzeros
     own_steps: bool = False  # every coordinate has a step size of its own
     one_step_size: bool = False  # all coordinates have the same step size
-    couples_outputs: bool = (
-        False  # one H for all weight vectors of a model, of which it needs several
-    )
+    couples_outputs: bool = False  # one H for all weight vectors of a model, of which it needs several
     takes_more_outputs: bool = False  # a running state can be given more weight vectors
     powers_only: bool = False  # takes roots of ψ that only a power has
     mirror_descent_only: bool = False
@@ -128,9 +118,7 @@ class Structure:
     has_rank: bool = False  # takes ``rank``, the number of directions to keep
     # G (where it has blocks: and the number of each coordinate's block) → the D eigenvalues of P_S G, for regret bounds
     spectrum: Callable | None = None
-    tells_errors: bool = (
-        False  # G⁻¹ is a covariance, if features are uncorrelated where G has zeros
-    )
+    tells_errors: bool = False  # G⁻¹ is a covariance, if features are uncorrelated where G has zeros
     auto_potential: str = "adagrad"  # what potential="auto" is
     auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
     memory: Callable | None = (
@@ -186,10 +174,6 @@ class Method:
     has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
     judges_candidates: bool = False  # combines members by their losses, and keeps those of all
     forgets: bool = False  # can have a half-life
-    learner: bool = (
-        False  # plays its rounds itself: sums over rows, without a structure or potential
-    )
-    several: str = (
-        ""  # the recipe's field with a value for each of the weight vectors that are combined
-    )
+    learner: bool = False  # plays its rounds itself: sums over rows, without a structure or potential
+    several: str = ""  # the recipe's field with a value for each of the weight vectors that are combined
     prefix: str = ""  # of the arrays with the units of what predicts

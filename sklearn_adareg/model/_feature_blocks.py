@@ -91,18 +91,14 @@ def _index(member, d, feature_names):
             )
         found = np.flatnonzero(feature_names == member)
         if not len(found):
-            raise ValueError(
-                f"blocks names the feature {member!r}, and X has none of that name; check the spelling."
-            )
+            raise ValueError(f"blocks names the feature {member!r}, and X has none of that name; check the spelling.")
         return int(found[0])
     if not isinstance(member, Integral) or isinstance(member, bool | np.bool_):
         raise ValueError(
             f"blocks has {member!r} for a feature; pass indices from 0 to {d - 1}, slices, or feature names."
         )
     if not -d <= member < d:
-        raise ValueError(
-            f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}."
-        )
+        raise ValueError(f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}.")
     return int(member) % d
 
 

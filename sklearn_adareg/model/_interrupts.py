@@ -7,9 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 
-GRACE = (
-    0.3  # seconds to wait for threads that are asked to end, which may be in code that is not ours
-)
+GRACE = 0.3  # seconds to wait for threads that are asked to end, which may be in code that is not ours
 PATIENCE = 0.1  # seconds between two looks for Ctrl-C: a library may have it not end a wait, as polars does
 
 _work = threading.local()

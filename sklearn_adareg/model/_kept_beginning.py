@@ -60,19 +60,13 @@ def renew(state):
     rows, targets, weights = (np.concatenate(parts) for parts in zip(*state.beginning, strict=True))
     last = state.rounds == stages(state.recipe)[-1]
     transforms = _trials(state.recipe, rows.astype(np.float64))
-    learnt = [
-        outcome
-        for transform in transforms
-        if (outcome := _learn(state, transform, rows, targets, weights))
-    ]
+    learnt = [outcome for transform in transforms if (outcome := _learn(state, transform, rows, targets, weights))]
     beginning = None if last or not transforms else state.beginning
     if not learnt:  # nothing to centre, or rows that are too large in it
         state.beginning = beginning
         return False
     _, blocks, transform = min(learnt, key=lambda outcome: outcome[0])
-    vars(state).update(
-        blocks=blocks, feature_transform=transform, beginning=beginning, snapshot=None
-    )
+    vars(state).update(blocks=blocks, feature_transform=transform, beginning=beginning, snapshot=None)
     return True
 
 
@@ -114,9 +108,7 @@ def _learn(state, transform, rows, targets, weights):
     blocks = new_blocks(recipe)
     loss = _runtime.replay(blocks, transform, rows, targets, weights)
     if loss is None or (
-        _feature_transform.mixes(transform)
-        and not recipe.plain
-        and not _suits(recipe, blocks, transform)
+        _feature_transform.mixes(transform) and not recipe.plain and not _suits(recipe, blocks, transform)
     ):
         return None
     return loss, blocks, transform

@@ -63,10 +63,7 @@ class LossConstants:
             The same constants.
         """
         return LossConstants(
-            **{
-                name: value if isinstance(value, str) else float(value)
-                for name, value in vars(self).items()
-            }
+            **{name: value if isinstance(value, str) else float(value) for name, value in vars(self).items()}
         )
 
 
@@ -84,12 +81,7 @@ def _curved(lipschitz, strong_convexity, lowest, largest):
 def _flat(lipschitz, lowest, largest, reason=LINEAR_PARTS):
     """Without curvature."""
     return LossConstants(
-        lipschitz=lipschitz,
-        strong_convexity=0.0,
-        exp_concavity=0.0,
-        lowest=lowest,
-        largest=largest,
-        reason=reason,
+        lipschitz=lipschitz, strong_convexity=0.0, exp_concavity=0.0, lowest=lowest, largest=largest, reason=reason
     )
 
 
@@ -195,11 +187,7 @@ def _squared_excess(B, E, lowest, flat):
     whole = not flat or reach <= E
     beta = 1 / (2 * E**2) if whole else 1 / (reach * E) - 1 / (2 * reach**2)
     return LossConstants(
-        lipschitz=steepest,
-        strong_convexity=0.0 if flat else 2.0,
-        exp_concavity=beta,
-        lowest=lowest,
-        largest=E**2,
+        lipschitz=steepest, strong_convexity=0.0 if flat else 2.0, exp_concavity=beta, lowest=lowest, largest=E**2
     )
 
 
@@ -213,8 +201,5 @@ def poisson(B, Y):
     with np.errstate(divide="ignore"):
         at_Y = np.clip(np.log(Y), -B, B)
     return _curved(
-        np.maximum(most, Y - least),
-        least,
-        np.minimum(least, np.exp(at_Y) - Y * at_Y),
-        np.maximum(most, least + Y * B),
+        np.maximum(most, Y - least), least, np.minimum(least, np.exp(at_Y) - Y * at_Y), np.maximum(most, least + Y * B)
     )

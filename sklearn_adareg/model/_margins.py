@@ -43,12 +43,7 @@ def limited(X, limits):
 
 def _small(row, coef):
     """Whether compiled loops can read both, and are done sooner than NumPy."""
-    return (
-        coef.size <= FEW
-        and row.dtype == np.float64
-        and row.flags.c_contiguous
-        and coef.flags.c_contiguous
-    )
+    return coef.size <= FEW and row.dtype == np.float64 and row.flags.c_contiguous and coef.flags.c_contiguous
 
 
 def _bounded(row, coef, intercept):

@@ -36,9 +36,7 @@ def copy_outputs(block, to, old, which, axes):
         source, target = np.moveaxis(source, axis[0], 0), np.moveaxis(target, axis[0], 0)
         before, after = old.recipe.n_outputs, block.recipe.n_outputs
         target[outputs_of(to, after, axis[1])] = source[outputs_of(which, before, axis[1])]
-        target[after * axis[1] :] = source[
-            before * axis[1] :
-        ]  # numbers behind those of the weight vectors
+        target[after * axis[1] :] = source[before * axis[1] :]  # numbers behind those of the weight vectors
 
 
 def copy_known(block, blocks, places, axes):

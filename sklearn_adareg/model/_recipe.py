@@ -30,9 +30,7 @@ class ModelShape(NamedTuple):
 
     n_outputs: int
     joint: bool = False  # they learn jointly, from one loss of all margins
-    outputs_are_classes: bool = (
-        False  # all read one target, the number of a class; otherwise one target each
-    )
+    outputs_are_classes: bool = False  # all read one target, the number of a class; otherwise one target each
     rows_of_coef: bool = True  # ``coef_`` has a row per weight vector; otherwise it is a vector
 
 
@@ -43,9 +41,7 @@ class Recipe:
     method: str  # a name of the registry's METHODS
     potential: object  # a name or a SpectralPotential
     potential_parameters: dict = field(default_factory=dict)
-    paired: bool = (
-        False  # the faster weight vectors of a stack take the square of the potential's steps
-    )
+    paired: bool = False  # the faster weight vectors of a stack take the square of the potential's steps
     structure: str
     blocks: tuple | None = None  # the number of each feature's block, where the structure has any
     rank: int | None = None  # of a sketch, where the structure is one
@@ -69,9 +65,7 @@ class Recipe:
     diagonal_kept: tuple = ()  # λ of the candidates that keep a diagonal alone
     coupled: bool = False  # the classes of a softmax share one matrix
     average: object
-    as_published: bool = (
-        False  # progressive losses are those of the published model; otherwise of the iterates
-    )
+    as_published: bool = False  # progressive losses are those of the published model; otherwise of the iterates
     recent: bool = False  # a stack also has an iterate and a regression with a short memory
     half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float
@@ -88,9 +82,7 @@ class Recipe:
     alpha: float
     l1_ratio: float
     zeros: bool = False  # of an L1 penalty are restored in the published average
-    limits: dict | None = (
-        None  # largest margin, target and weight that eta="theory" was computed for
-    )
+    limits: dict | None = None  # largest margin, target and weight that eta="theory" was computed for
 
     @cached_property
     def dual(self):
@@ -140,9 +132,7 @@ def allocate(recipe, outputs):
     """The arrays of a new block of weight vectors."""
     if _registry.METHODS[recipe.method].learner:
         return recipe.method_class.allocate(recipe, outputs)
-    return recipe.method_class.allocate(
-        recipe.structure_class, Setting(recipe, outputs), recipe.sparse
-    )
+    return recipe.method_class.allocate(recipe.structure_class, Setting(recipe, outputs), recipe.sparse)
 
 
 def method_kernel(recipe, arrays):

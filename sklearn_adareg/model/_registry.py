@@ -35,12 +35,7 @@ CLASSIFICATION_LOSSES = {
         plain="sklearn.linear_model.LogisticRegression",
     ),
     "hinge": Loss(_losses.Hinge, constants=_loss_constants.hinge, plain=LINEAR_SVC),
-    "squared_hinge": Loss(
-        _losses.SquaredHinge,
-        constants=_loss_constants.squared_hinge,
-        curved=True,
-        plain=LINEAR_SVC,
-    ),
+    "squared_hinge": Loss(_losses.SquaredHinge, constants=_loss_constants.squared_hinge, curved=True, plain=LINEAR_SVC),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
         probabilities=Probabilities(_links.clipped, _links.log_clipped),
@@ -48,12 +43,7 @@ CLASSIFICATION_LOSSES = {
         curved=True,
         plain=LINEAR_SVC,
     ),
-    "perceptron": Loss(
-        _losses.Perceptron,
-        constants=_loss_constants.perceptron,
-        has_minimiser=False,
-        plain=LINEAR_SVC,
-    ),
+    "perceptron": Loss(_losses.Perceptron, constants=_loss_constants.perceptron, has_minimiser=False, plain=LINEAR_SVC),
 }
 REGRESSION_LOSSES = {
     "squared_error": Loss(
@@ -65,25 +55,13 @@ REGRESSION_LOSSES = {
         plain=LINEAR_REGRESSION,
     ),
     "huber": Loss(
-        _losses.Huber,
-        ("huber_delta",),
-        constants=_loss_constants.huber,
-        degree=2,
-        curved=True,
-        plain=LINEAR_REGRESSION,
+        _losses.Huber, ("huber_delta",), constants=_loss_constants.huber, degree=2, curved=True, plain=LINEAR_REGRESSION
     ),
     "absolute_error": Loss(
-        _losses.AbsoluteError,
-        constants=_loss_constants.absolute_error,
-        degree=1,
-        plain=LINEAR_REGRESSION,
+        _losses.AbsoluteError, constants=_loss_constants.absolute_error, degree=1, plain=LINEAR_REGRESSION
     ),
     "quantile": Loss(
-        _losses.Quantile,
-        ("quantile",),
-        constants=_loss_constants.quantile,
-        degree=1,
-        plain=LINEAR_REGRESSION,
+        _losses.Quantile, ("quantile",), constants=_loss_constants.quantile, degree=1, plain=LINEAR_REGRESSION
     ),
     "epsilon_insensitive": Loss(
         _losses.EpsilonInsensitive,
@@ -258,9 +236,7 @@ def _full_memory(outputs, D):
 
 
 def _block_memory(outputs, D):
-    return (
-        8 * outputs * D * (4 * D + 8)
-    )  # four matrices per weight vector or two and their corrections, and vectors
+    return 8 * outputs * D * (4 * D + 8)  # four matrices per weight vector or two and their corrections, and vectors
 
 
 def _sketch_memory(outputs, D, rank, whole):

@@ -9,9 +9,7 @@ from .._kernels.data._rows import DenseRows, SparseRows
 from . import _registry
 
 LARGEST_INDEX = np.iinfo(np.int32).max - 1
-WIDE = (
-    4  # weight vectors from which on skipping the zeros of a dense row is worth the search for them
-)
+WIDE = 4  # weight vectors from which on skipping the zeros of a dense row is worth the search for them
 
 
 class Reading(NamedTuple):
@@ -39,12 +37,7 @@ def reading(recipe):
     moves_all = potential.time_varying and recipe.dual and not drop_zeros
     learner = _registry.METHODS[recipe.method].learner  # which reads all rows as its first ones
     as_dense = not recipe.sparse if learner else projects_all or moves_all
-    wide = (
-        not as_dense
-        and not learner
-        and structure.sparse_rounds
-        and recipe.n_outputs * recipe.rates >= WIDE
-    )
+    wide = not as_dense and not learner and structure.sparse_rounds and recipe.n_outputs * recipe.rates >= WIDE
     return Reading(bool(recipe.intercept), drop_zeros, as_dense, wide)
 
 

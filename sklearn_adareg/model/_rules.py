@@ -94,9 +94,7 @@ def hint(params, constraints):
     """What may have been meant by a name that a parameter cannot have, in a sentence after a blank; or nothing."""
     for name, kinds in constraints.items():
         value = params[name]
-        known = [
-            option for kind in kinds if isinstance(kind, Registered) for option in kind.options
-        ]
+        known = [option for kind in kinds if isinstance(kind, Registered) for option in kind.options]
         if not known or not isinstance(value, str) or value in known:
             continue
         if name == "potential" and value in (*LOSSES, *OTHER_NAMES):
@@ -115,9 +113,7 @@ def _check_scoring(scoring):
     if scoring not in names:
         longer = [name for name in sorted(names) if scoring and name.startswith(scoring)]
         close = longer or get_close_matches(scoring, names, 1)
-        what = (
-            f"perhaps {close[0]!r} is meant." if close else "see sklearn.metrics.get_scorer_names."
-        )
+        what = f"perhaps {close[0]!r} is meant." if close else "see sklearn.metrics.get_scorer_names."
         raise ValueError(f"scoring={scoring!r} is not 'loss', and not the name of a scorer; {what}")
 
 
@@ -157,35 +153,21 @@ def check_pairs(params):
             f"average={int(average)} is ambiguous, since True == 1; pass True for the uniform average or the float "
             f"{float(average)} for weights t**{float(average)}."
         )
-    if (
-        not isinstance(params["eta"], str)
-        and params["epsilon"] != "theory"
-        and _has_own_step_size(params["potential"])
-    ):
+    if not isinstance(params["eta"], str) and params["epsilon"] != "theory" and _has_own_step_size(params["potential"]):
         raise ValueError(
             f"eta={shown(params['eta'])} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
             "leave eta='auto'."
         )
     if not isinstance(params["blocks"], str) and not _may_have_blocks(structure):
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_blocks)
-        _warn_ignored(
-            "blocks",
-            params,
-            f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
-        )
+        _warn_ignored("blocks", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
     if params["rank"] != DEFAULT_RANK and not _may_have_rank(structure):
         others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_rank)
-        _warn_ignored(
-            "rank",
-            params,
-            f"structure={structure!r}; use structure {' or '.join(others)}, or leave",
-        )
+        _warn_ignored("rank", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
     if params["radius"] is not None and name is None:
         _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
     if params["l1_ratio"] > 0 and not alpha > 0:
-        _warn_ignored(
-            "l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave"
-        )
+        _warn_ignored("l1_ratio", params, "alpha=0, that is without a penalty; pass alpha > 0, or leave")
 
 
 def check_structure(params):
@@ -238,9 +220,7 @@ def check_sizes(params):
     """Refuse what has no meaning as a number of threads, or as a floating-point number."""
     for name, value in params.items():
         if isinstance(value, Integral) and abs(value) > LARGEST:
-            raise ValueError(
-                f"{name} is an integer too large for a floating-point number; pass at most {LARGEST:.3g}."
-            )
+            raise ValueError(f"{name} is an integer too large for a floating-point number; pass at most {LARGEST:.3g}.")
     if params["n_jobs"] == 0:
         raise ValueError(
             "n_jobs=0 asks for no thread at all; pass None or 1 for one, or -1 for as many as there are processors."
@@ -249,9 +229,7 @@ def check_sizes(params):
 
 def _warn_ignored(name, params, why):
     warnings.warn(
-        f"{name}={shown(params[name])} has no effect with {why} {name} at its default.",
-        UserWarning,
-        stacklevel=7,
+        f"{name}={shown(params[name])} has no effect with {why} {name} at its default.", UserWarning, stacklevel=7
     )
 
 
@@ -293,11 +271,7 @@ def _has_own_step_size(potential):
 
 def check_average(average, rounds):
     """Refuse averaging weights that would overflow."""
-    if (
-        average is not True
-        and average is not False
-        and (average + 1.0) * log10(rounds + 2.0) > 280.0
-    ):
+    if average is not True and average is not False and (average + 1.0) * log10(rounds + 2.0) > 280.0:
         raise ValueError(
             f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "
             "already forgets the start)."
@@ -307,9 +281,7 @@ def check_average(average, rounds):
 def check_width(d):
     """Refuse more features than row indices can number."""
     if d > LARGEST_INDEX:
-        raise ValueError(
-            f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns."
-        )
+        raise ValueError(f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns.")
 
 
 def check_forgetting(recipe):
@@ -334,13 +306,9 @@ def check_memory(recipe):
         return
     outputs = recipe.n_outputs * recipe.rates
     if _registry.METHODS[recipe.method].learner:  # sums of each memory, which priors share
-        joined = (
-            recipe.n_outputs * (recipe.n_outputs + 1) // 2 if recipe.coupled else recipe.n_outputs
-        )
+        joined = recipe.n_outputs * (recipe.n_outputs + 1) // 2 if recipe.coupled else recipe.n_outputs
         outputs = -(-joined * len(recipe.kept) // 3)  # the entry counts three matrices for each
-    sketched = (
-        {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
-    )
+    sketched = {} if recipe.rank is None else {"rank": recipe.rank, "whole": recipe.domain is not None}
     needed = sum(map(partial(memory, outputs, **sketched), recipe.block_sizes))
     try:
         held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -55,9 +55,7 @@ def method_of(block):
     if method is None:
         block.make_writeable()
         method = block.runtime.method = _recipe.method_kernel(block.recipe, block.arrays)
-        if _registry.METHODS[
-            block.recipe.method
-        ].learner:  # whose constant prediction is the loss's
+        if _registry.METHODS[block.recipe.method].learner:  # whose constant prediction is the loss's
             method.bind_loss(_recipe.loss_kernel(block.recipe, block.first_output))
             method.bound_to = block.recipe
     return method
@@ -270,9 +268,7 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None, margins=No
         transcript = None
         if margins is not None:
             transcript = Transcript(len(order), state.recipe.n_outputs, shown=True)
-        tally = _play_block(
-            block, rows[0], order, targets, weights, new, records, counts, transcript
-        )
+        tally = _play_block(block, rows[0], order, targets, weights, new, records, counts, transcript)
         if transcript is not None:
             margins[: tally.rounds] = transcript.shown[: tally.rounds]
         structure = None if tally.status == _rounds.FINISHED else method_of(block).structure
@@ -314,9 +310,7 @@ def _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts)
     counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
     tasks = [
         partial(_play_block, block, own, order, targets, weights, new, None, count, transcript)
-        for block, own, count, transcript in zip(
-            state.blocks, rows, counts, transcripts, strict=True
-        )
+        for block, own, count, transcript in zip(state.blocks, rows, counts, transcripts, strict=True)
     ]
     return in_threads(tasks, effective_n_jobs(n_jobs))
 
@@ -334,16 +328,12 @@ def _play_block(block, rows, order, targets, weights, new, records, counts, tran
         own_targets = np.ascontiguousarray(targets[:, block.outputs()])
     if _registry.METHODS[block.recipe.method].learner:
         return method.play(rows, order, own_targets, weights, records, counts, transcript)
-    return _rounds.run_rounds(
-        method, rows, order, own_targets, weights, records, counts, transcript
-    )
+    return _rounds.run_rounds(method, rows, order, own_targets, weights, records, counts, transcript)
 
 
 def _joined(transcripts):
     """What all weight vectors said together: the sum of their losses, and their margins side by side."""
     whole = Transcript(len(transcripts[0].values), sum(t.margins.shape[1] for t in transcripts))
     np.sum([transcript.values for transcript in transcripts], axis=0, out=np.asarray(whole.values))
-    np.concatenate(
-        [transcript.margins for transcript in transcripts], axis=1, out=np.asarray(whole.margins)
-    )
+    np.concatenate([transcript.margins for transcript in transcripts], axis=1, out=np.asarray(whole.margins))
     return whole

@@ -51,16 +51,12 @@ class Block:
         if not _registry.METHODS[self.recipe.method].learner:
             return self.arrays
         held = rows_held(self.recipe, self.arrays)
-        return {
-            name: array[:held] if name.startswith("row_") else array
-            for name, array in self.arrays.items()
-        }
+        return {name: array[:held] if name.startswith("row_") else array for name, array in self.arrays.items()}
 
     def forget_rows(self):
         """Keep no row, and nothing of rows kept before."""
         self.arrays = {
-            name: array.copy() if name.startswith("row_") else array
-            for name, array in self.without_room().items()
+            name: array.copy() if name.startswith("row_") else array for name, array in self.without_room().items()
         }
         self.runtime = Runtime()
 
@@ -141,17 +137,13 @@ class State:
     def to_plain(self):
         """A dict of plain arrays and numbers, which is what is pickled; ``persistence._states.read_state`` makes a state of it."""
         kept = {name: value for name, value in vars(self).items() if name != "runtime"}
-        kept |= {
-            name: getattr(self, name)
-            for name in ("feature_transform", "units_from_rows", "one_run")
-        }
+        kept |= {name: getattr(self, name) for name in ("feature_transform", "units_from_rows", "one_run")}
         sparse_snapshot = self._sparse_snapshot()
         kept["snapshot"] = None if sparse_snapshot is None else tuple(sparse_snapshot)
         kept["recipe"] = _recipe.to_plain(self.recipe)
         kept["progress"] = self.progress.to_plain()
         kept["blocks"] = [
-            {"n_outputs": block.recipe.n_outputs, "arrays": block.without_room()}
-            for block in self.blocks
+            {"n_outputs": block.recipe.n_outputs, "arrays": block.without_room()} for block in self.blocks
         ]
         return {"format": FORMAT, **kept}
 

@@ -12,11 +12,7 @@ from .._kernels.data._small_arrays import all_finite
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 FEW = 2_000  # values that are looked at one by one
 CSR = (sparse.csr_matrix, sparse.csr_array)
-CONVERSION = {
-    "accept_sparse": "csr",
-    "accept_large_sparse": True,
-    "dtype": [np.float64, np.float32],
-}
+CONVERSION = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": [np.float64, np.float32]}
 
 
 def shown(value):
@@ -165,9 +161,7 @@ def _check_container(X):
     names = list(getattr(X, "columns", ()))
     twice = next((name for name in names if names.count(name) > 1), None) if names else None
     if twice is not None:
-        raise ValueError(
-            f"X has several columns with the name {twice!r}; give each column a name of its own."
-        )
+        raise ValueError(f"X has several columns with the name {twice!r}; give each column a name of its own.")
     kinds = np.atleast_1d(np.asarray(getattr(X, "dtypes", getattr(X, "dtype", object)), object))
     for place, kind in enumerate(kinds):
         temporal = getattr(kind, "is_temporal", None)  # of polars

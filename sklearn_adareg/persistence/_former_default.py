@@ -79,13 +79,7 @@ def _recipe(old, parameters):
     follows = bool((old.memories < 1.0).any())  # changes
     half_life = old.half_life if old.half_life is not None or not follows else "auto"
     kept, diagonal_kept = _auto.choose_memories(
-        {
-            "half_life": half_life,
-            "domain": old.domain,
-            "loss": old.loss,
-            "alpha": old.alpha,
-            "l1_ratio": old.l1_ratio,
-        },
+        {"half_life": half_life, "domain": old.domain, "loss": old.loss, "alpha": old.alpha, "l1_ratio": old.l1_ratio},
         few,
         joint,
         follows,
@@ -95,8 +89,7 @@ def _recipe(old, parameters):
         epsilon = _auto.JOINT_PRIORS if joint else _auto.PRIORS
     known = {name: vars(old)[name] for name in Recipe.__dataclass_fields__}
     none = dict.fromkeys(
-        "paired transformed scaled relative counted shifted weights_as_rows zeros recent".split(),
-        False,
+        "paired transformed scaled relative counted shifted weights_as_rows zeros recent".split(), False
     )
     return Recipe(
         **{
@@ -123,10 +116,7 @@ class FormerBlock:
         self.old, self.K, self.arrays = old, K, arrays
         self.R, self.d, self.D = len(old.epsilons), old.d, old.D
         whole = (self.R - old.diagonal_members) * K
-        shapes = {
-            "cells": (len(arrays["fields"]), self.R * K, self.D),
-            "G": (whole, self.D, self.D),
-        }
+        shapes = {"cells": (len(arrays["fields"]), self.R * K, self.D), "G": (whole, self.D, self.D)}
         shapes |= {"columns": (max(self.d, 1), len(COLUMNS)), "clock": (2,)}
         if any(np.shape(arrays[name]) != shape for name, shape in shapes.items()) or whole < 1:
             raise ValueError("its arrays are not those of its recipe")
@@ -167,23 +157,14 @@ class FormerBlock:
         parts /= parts.sum(axis=1, keepdims=True)
         rates, units = self.rates()
         subgradient = self.arrays["subgradient"].reshape(self.R, self.K, self.D)
-        low, high = {"box": (-1.0, 1.0), "nonnegative": (0.0, np.inf)}.get(
-            old.domain, (-np.inf, np.inf)
-        )
+        low, high = {"box": (-1.0, 1.0), "nonnegative": (0.0, np.inf)}.get(old.domain, (-np.inf, np.inf))
         size = old.radius if old.domain == "box" else 1.0
         low, high = (np.full(d, bound) * size / self.factor for bound in (low, high))
         rounds = self.effective_rows(old.memories)
         found = np.array(weights)
         for k in range(self.K):
-            matrix = sum(
-                parts[k, r] * self.matrix(r, k) / max(rounds[r], 1.0) for r in range(self.R)
-            )
-            due = (
-                old.alpha
-                * old.l1_ratio
-                * self.columns["factor"]
-                * (parts[k] @ (rates / units)[:, k])
-            )
+            matrix = sum(parts[k, r] * self.matrix(r, k) / max(rounds[r], 1.0) for r in range(self.R))
+            due = old.alpha * old.l1_ratio * self.columns["factor"] * (parts[k] @ (rates / units)[:, k])
             slope = np.zeros(self.D)
             slope[:d] = due * (parts[k] @ subgradient[:, k, :d])
             found[k] = _coordinate_descent.minimised(matrix, slope, due, low, high, found[k])
@@ -358,9 +339,7 @@ def _begin_sums(arrays, layout, recipe, block, weight):
         for memory_of_new in range(layout.memories):
             part = rows[memory_of_new] / max(float(block.effective_rows(memory)), 1e-300)
             arrays["G"][p, memory_of_new, pair, :D, :D] = part * G
-            arrays["r"][p, memory_of_new, c, :D] = (
-                part * (G @ x) + arrays["mass"][memory_of_new] * penalty
-            )
+            arrays["r"][p, memory_of_new, c, :D] = part * (G @ x) + arrays["mass"][memory_of_new] * penalty
 
 
 def _begin_residuals(arrays, layout, recipe, block, weights, weight):

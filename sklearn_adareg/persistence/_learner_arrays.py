@@ -89,10 +89,7 @@ def _wrong_columns(table, n, targets=False):
     if not (table[LEAST] <= table[MOST]).all():
         return "the ranges of its columns are none"
     behind = table[:, n:]
-    if (
-        not (np.abs(behind[[LOW, HIGH]]) == UNLIMITED).all()
-        or np.delete(behind, [LOW, HIGH], 0).any()
-    ):
+    if not (np.abs(behind[[LOW, HIGH]]) == UNLIMITED).all() or np.delete(behind, [LOW, HIGH], 0).any():
         return "it knows of columns that it has not"
     return None
 
@@ -121,15 +118,11 @@ def _wrong_weights(layout, arrays):
 def _wrong_rows(recipe, layout, arrays, n_classes):
     """Why the rows that it has kept are none of its columns and targets, in a clause."""
     held = rows_held(recipe, arrays)
-    values, index, length = (
-        arrays[name][:held] for name in ("row_values", "row_index", "row_length")
-    )
+    values, index, length = (arrays[name][:held] for name in ("row_values", "row_index", "row_length"))
     targets, weights = arrays["row_targets"][:held], arrays["row_weights"][:held]
     if not (weights > 0.0).all():
         return "the rows that it has kept have weights that are not above 0"
-    if not (
-        (length >= 0).all() and (length <= (values.shape[1] if layout.sparse else layout.D)).all()
-    ):
+    if not ((length >= 0).all() and (length <= (values.shape[1] if layout.sparse else layout.D)).all()):
         return "the rows that it has kept have other lengths than their values"
     if layout.sparse:
         there = np.arange(values.shape[1]) < length[:, None]

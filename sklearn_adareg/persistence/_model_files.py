@@ -150,9 +150,7 @@ def check_name(path):
 
 def _is_skops(path):
     if path.suffix not in (OWN, SKOPS):
-        raise ValueError(
-            f"{path} is no name of a model file; let it end in {SKOPS} (needs skops) or {OWN}."
-        )
+        raise ValueError(f"{path} is no name of a model file; let it end in {SKOPS} (needs skops) or {OWN}.")
     return path.suffix == SKOPS
 
 
@@ -206,9 +204,7 @@ def _unsealed(content):
     if seal.startswith(SEAL):
         if seal != SEAL + b"%08x" % zlib.crc32(body):
             raise ValueError("its checksum does not fit its content")
-    elif (
-        content[-22:-18] != b"PK\5\6" or content[-2:] != b"\0\0"
-    ):  # the last record, without a comment
+    elif content[-22:-18] != b"PK\5\6" or content[-2:] != b"\0\0":  # the last record, without a comment
         raise ValueError("it does not end as a zip file does, or its checksum is none")
     return content
 
@@ -217,8 +213,7 @@ def _expanded(content):
     """What a zip file says that its content takes in memory. No more is read of it."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return sum(
-            member.file_size * (OBJECTS if member.filename.endswith(".json") else 1)
-            for member in archive.infolist()
+            member.file_size * (OBJECTS if member.filename.endswith(".json") else 1) for member in archive.infolist()
         )
 
 
@@ -266,9 +261,7 @@ def _plain(value, arrays):
     if type(value) in (list, tuple):
         return {type(value).__name__: [_plain(item, arrays) for item in value]}
     if type(value) is dict:
-        return {
-            "dict": [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()],
-        }
+        return {"dict": [[_plain(k, arrays), _plain(v, arrays)] for k, v in value.items()]}
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     if not _is_ours(name):
         raise TypeError(
@@ -293,10 +286,7 @@ def _from_archive(data):
         return _value(content["model"], partial(_array, archive, set()))
 
 
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def _array(archive, taken, number):

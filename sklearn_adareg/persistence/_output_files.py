@@ -44,17 +44,11 @@ class OutputFile:
             self.file = open(self.path, f"w{kind}", **text)
             return self.file
         if old is not None and not os.access(self.path, os.W_OK):
-            raise PermissionError(
-                f"{self.path} is write-protected; allow it to be written, or name another file."
-            )
-        self.part = self.target.with_name(
-            f"{self.target.name[:LONGEST]}.{secrets.token_hex(8)}.part"
-        )
+            raise PermissionError(f"{self.path} is write-protected; allow it to be written, or name another file.")
+        self.part = self.target.with_name(f"{self.target.name[:LONGEST]}.{secrets.token_hex(8)}.part")
         mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
         try:
-            self.file = open(
-                self.part, f"x{kind}", opener=lambda name, flags: os.open(name, flags, mode), **text
-            )
+            self.file = open(self.part, f"x{kind}", opener=lambda name, flags: os.open(name, flags, mode), **text)
             if old is not None and hasattr(os, "fchown"):
                 with suppress(PermissionError):
                     os.fchown(self.file.fileno(), old.st_uid, old.st_gid)
@@ -105,9 +99,7 @@ def replace(part, target):
 def is_written_to(path):
     """Whether a path is a device, a pipe or the standard output, which cannot be replaced."""
     found = _stat(path)
-    return found is not None and (
-        not stat.S_ISREG(found.st_mode) or _standard_stream(found) is not None
-    )
+    return found is not None and (not stat.S_ISREG(found.st_mode) or _standard_stream(found) is not None)
 
 
 def check_outputs(outputs, inputs=()):

@@ -39,9 +39,7 @@ def _limiting_step(estimator, limits, coef, intercept):
     unlimited = (np.abs(limits) >= UNLIMITED).any(axis=0)
     weighted = np.asarray((coef != 0).sum(axis=0) if coef.ndim == 2 else coef != 0).ravel() > 0
     if estimator._state.recipe.sparse or (unlimited & weighted).any():
-        step = FunctionTransformer(
-            limit_values, validate=True, accept_sparse=True, kw_args={"limits": limits}
-        )
+        step = FunctionTransformer(limit_values, validate=True, accept_sparse=True, kw_args={"limits": limits})
         return _with_facts(step.fit(np.zeros((1, limits.shape[1]))), estimator), coef, intercept
     low, high = np.where(unlimited, 0.0, low), np.where(unlimited, 0.0, high)
     step = MinMaxScaler(clip=True).fit(np.stack([low, high]))
@@ -68,8 +66,7 @@ def _linear_model(estimator, coef, intercept):
     entry = _registry.loss(estimator.loss)
     if not entry.plain:
         known = _registry.names(
-            {**_registry.CLASSIFICATION_LOSSES, **_registry.REGRESSION_LOSSES},
-            lambda other: other.plain,
+            {**_registry.CLASSIFICATION_LOSSES, **_registry.REGRESSION_LOSSES}, lambda other: other.plain
         )
         raise ValueError(
             f"to_sklearn knows no scikit-learn model that predicts as loss={estimator.loss!r} does; use one of "

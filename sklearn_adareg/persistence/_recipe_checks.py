@@ -41,11 +41,7 @@ CONSTRAINTS = {
     "potential_parameters": [dict],
     "loss_parameters": [dict],
     "limits": [dict, None],
-    **{
-        name: ["boolean"]
-        for name, field in Recipe.__dataclass_fields__.items()
-        if field.type is bool
-    },
+    **{name: ["boolean"] for name, field in Recipe.__dataclass_fields__.items() if field.type is bool},
 }
 
 
@@ -224,18 +220,11 @@ def _what_follows(recipe, classes):
     yield "weights_as_rows", not recipe.weights_as_rows or (online and potential.weights_as_rows)
     penalised = learns and not learner and recipe.alpha > 0 and recipe.l1_ratio > 0
     yield "zeros", not recipe.zeros or penalised
-    yield (
-        "paired",
-        not recipe.paired or (stack and recipe.rates == 2 and pair == structure.auto_pair),
-    )
-    yield (
-        "transformed",
-        not recipe.transformed or (recipe.paired and not recipe.sparse and not forgets),
-    )
+    yield ("paired", not recipe.paired or (stack and recipe.rates == 2 and pair == structure.auto_pair))
+    yield ("transformed", not recipe.transformed or (recipe.paired and not recipe.sparse and not forgets))
     yield (
         "recent",
-        not recipe.recent
-        or (recipe.paired and not forgets and recipe.plain and recipe.average is not False),
+        not recipe.recent or (recipe.paired and not forgets and recipe.plain and recipe.average is not False),
     )
 
 

@@ -21,15 +21,7 @@ from ..model._validation import FLOATS
 from . import _learner_arrays, _recipe_checks, _upgrade
 
 PARTS = {
-    *(
-        "format",
-        "recipe",
-        "classes",
-        "class_counts",
-        "blocks",
-        "feature_transform",
-        "units_from_rows",
-    ),
+    *("format", "recipe", "classes", "class_counts", "blocks", "feature_transform", "units_from_rows"),
     *("one_run", "beginning", "progress", "reported", "snapshot"),
 }
 ARRAYS = (np.ndarray, np.memmap)  # and no other subclass, which may have ways of its own
@@ -131,9 +123,7 @@ def _blocks(recipe, kept, n_classes):
     """The blocks of a state, each with the state's recipe for its weight vectors."""
     sizes = [each["n_outputs"] for each in kept]
     if not all(type(size) is int and size > 0 for size in sizes) or sum(sizes) != recipe.n_outputs:
-        raise DamagedState(
-            f"its blocks do not have the {recipe.n_outputs} weight vectors of its recipe"
-        )
+        raise DamagedState(f"its blocks do not have the {recipe.n_outputs} weight vectors of its recipe")
     if len(sizes) > 1 and is_one_block(recipe):
         raise DamagedState("its weight vectors are in several blocks, and depend on each other")
     blocks, first, taken = [], 0, set()
@@ -167,12 +157,8 @@ def _mismatch_of_arrays(recipe, arrays, n_classes):
     learner = _registry.METHODS[recipe.method].learner
     numbers = sum(value.size for value in arrays.values() if isinstance(value, np.ndarray))
     short = numbers < recipe.n_outputs * recipe.rates * recipe.D
-    if short or (
-        learner and _learner_arrays.too_short(recipe, arrays)
-    ):  # before as many are allocated
-        return (
-            f"its arrays are too short for {recipe.n_outputs} weight vectors of {recipe.d} features"
-        )
+    if short or (learner and _learner_arrays.too_short(recipe, arrays)):  # before as many are allocated
+        return f"its arrays are too short for {recipe.n_outputs} weight vectors of {recipe.d} features"
     allocate = _learner_arrays.allocate if learner else _recipe.allocate
     fresh = allocate(recipe, arrays if learner else recipe.n_outputs)
     for name in sorted(fresh.keys() ^ arrays.keys(), key=str):
@@ -257,9 +243,7 @@ def _snapshot(recipe, kept):
         coef.check_format(full_check=True)
         shapes = coef.shape == (recipe.n_outputs, recipe.d) and coef.dtype == np.float64
         allowed = limits is None or (
-            _is_array(limits, (2, recipe.d))
-            and (limits[0] <= 0.0).all()
-            and (limits[1] >= 0.0).all()
+            _is_array(limits, (2, recipe.d)) and (limits[0] <= 0.0).all() and (limits[1] >= 0.0).all()
         )
         if shapes and allowed and _is_array(intercept, (recipe.n_outputs,)):
             return Snapshot(int(rounds), coef, intercept, limits)

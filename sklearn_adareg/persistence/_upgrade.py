@@ -47,13 +47,7 @@ def upgrade_state(kept, parameters):
 
 def _of_format_4(kept, parameters):
     """A state of an earlier format in the words of format 4."""
-    kept = {
-        "feature_transform": None,
-        "units_from_rows": False,
-        "one_run": True,
-        "beginning": None,
-        **_renamed(kept),
-    }
+    kept = {"feature_transform": None, "units_from_rows": False, "one_run": True, "beginning": None, **_renamed(kept)}
     kept.pop("runtime", None)
     of_0_1 = "newton" in kept["recipe"]
     kept["recipe"] = upgrade_recipe(kept["recipe"])

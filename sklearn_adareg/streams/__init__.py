@@ -8,12 +8,4 @@ from ._parquet import ParquetStream
 from ._streams import ChunkStream
 from ._text import SvmlightStream
 
-__all__ = [
-    "CSVStream",
-    "ChunkStream",
-    "ParquetStream",
-    "SvmlightStream",
-    "TableEncoder",
-    "fit_stream",
-    "open_stream",
-]
+__all__ = ["CSVStream", "ChunkStream", "ParquetStream", "SvmlightStream", "TableEncoder", "fit_stream", "open_stream"]

@@ -85,9 +85,7 @@ class CSVStream(FileStream):
         super().__init__(files)
         _tables.arrow("Reading CSV")
         for name, sign in (("delimiter", delimiter), ("decimal", decimal)):
-            if sign is not None and not (
-                isinstance(sign, str) and len(sign) == 1 and sign.isascii()
-            ):
+            if sign is not None and not (isinstance(sign, str) and len(sign) == 1 and sign.isascii()):
                 raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
         self.delimiter = delimiter
         self.decimal = decimal
@@ -109,9 +107,7 @@ class CSVStream(FileStream):
                 "them as two streams."
             )
         check_columns(path, names, columns)
-        for block, end, done in self._blocks(
-            path, max(place, begin), self.chunk_bytes, quotes=True
-        ):
+        for block, end, done in self._blocks(path, max(place, begin), self.chunk_bytes, quotes=True):
             table = self._parsed(path, block, names, kinds, columns)
             if table.num_rows:
                 yield Chunk(table, end=end, done=done)
@@ -142,9 +138,7 @@ class CSVStream(FileStream):
         if not first.strip():
             raise ValueError(f"{path.name} is empty, or its first line is; write it anew.")
         if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise ValueError(
-                f"{path.name} is stored as UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8)."
-            )
+            raise ValueError(f"{path.name} is stored as UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8).")
         if b"\r" in first.rstrip(b"\r\n"):
             raise ValueError(
                 f"The lines of {path.name} end in carriage returns alone; save it with line feeds (tr '\\r' '\\n')."
@@ -276,22 +270,15 @@ class CSVStream(FileStream):
         import pyarrow.csv as arrow_csv
 
         quotes = b'"' in block
-        small = (
-            len(block) <= SMALL
-        )  # threads for a line or two may still be starting when a short command ends
+        small = len(block) <= SMALL  # threads for a line or two may still be starting when a short command ends
         return arrow_csv.read_csv(
             pa.BufferReader(block),
             read_options=arrow_csv.ReadOptions(
                 column_names=names, use_threads=not small, block_size=max(len(block), SMALL)
             ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self._separator(), newlines_in_values=quotes
-            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=self._separator(), newlines_in_values=quotes),
             convert_options=arrow_csv.ConvertOptions(
-                column_types=types,
-                decimal_point=self.decimal,
-                strings_can_be_null=True,
-                include_columns=columns,
+                column_types=types, decimal_point=self.decimal, strings_can_be_null=True, include_columns=columns
             ),
         )
 

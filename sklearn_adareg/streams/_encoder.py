@@ -79,9 +79,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "drop": [list, tuple, None],
     }
 
-    def __init__(
-        self, *, categorical=None, categories=None, n_hashed=2**18, missing="error", drop=None
-    ):
+    def __init__(self, *, categorical=None, categories=None, n_hashed=2**18, missing="error", drop=None):
         self.categorical = categorical
         self.categories = categories
         self.n_hashed = n_hashed
@@ -114,8 +112,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"{_listed(names)}."
                 )
         self.one_hot_ = {
-            name: [_tables.level_name(value) for value in values]
-            for name, values in (self.categories or {}).items()
+            name: [_tables.level_name(value) for value in values] for name, values in (self.categories or {}).items()
         }
         self.numeric_, self.hashed_ = [], []
         for name in names:
@@ -132,16 +129,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"leave it out by drop=[{name!r}] (--drop {name})."
                 )
         if not (self.numeric_ or self.hashed_ or self.one_hot_):
-            raise ValueError(
-                "The table has no columns to learn from; leave some out of drop, or name another target."
-            )
+            raise ValueError("The table has no columns to learn from; leave some out of drop, or name another target.")
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
         blocks = 2 if self.missing == "indicator" else 1
         known = sum(len(values) for values in self.one_hot_.values())
-        self.n_features_out_ = (
-            blocks * len(self.numeric_) + known + (self.n_hashed if self.hashed_ else 0)
-        )
+        self.n_features_out_ = blocks * len(self.numeric_) + known + (self.n_hashed if self.hashed_ else 0)
         self.hashed_values_ = _hashed.noted({}, _hashed.levels(table, self.hashed_))
         return self
 
@@ -215,9 +208,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self, table):
         """The columns of numbers, and beside them, if asked for, where they are missing."""
         width = len(self.numeric_)
-        found = np.empty(
-            (_tables.rows_in(table), width * (2 if self.missing == "indicator" else 1))
-        )
+        found = np.empty((_tables.rows_in(table), width * (2 if self.missing == "indicator" else 1)))
         for place, name in enumerate(self.numeric_):
             try:
                 found[:, place] = _tables.numbers(table, name)
@@ -309,9 +300,7 @@ def _places(table, name, values):
     codes, found = _tables.levels(table, name)
     number = {value: place for place, value in enumerate(values)}
     nowhere = -(2**40)
-    places = np.array(
-        [*(number.get(value, nowhere) for value in found), number.get("missing", nowhere)]
-    )
+    places = np.array([*(number.get(value, nowhere) for value in found), number.get("missing", nowhere)])
     return places[codes]
 
 

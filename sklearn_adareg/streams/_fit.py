@@ -93,9 +93,7 @@ def fit_stream(
     (5000, array([1., 2., 3.]))
     """
     if not (isinstance(every, Integral) and every >= 1):
-        raise ValueError(
-            f"every={every!r} is the number of rows between checkpoints; pass an integer ≥ 1."
-        )
+        raise ValueError(f"every={every!r} is the number of rows between checkpoints; pass an integer ≥ 1.")
     check_count("max_weights", max_weights, optional=True)
     stream = open_stream(source)
     learner = Learner(model, max_weights)
@@ -327,10 +325,7 @@ class _Run:
             "target": self.target,
             "sample_weight": self.weight,
             "predictions": self.predictions is not None,
-            **{
-                f"the parameter {name}": value
-                for name, value in _checkpoint.parameters(self.model).items()
-            },
+            **{f"the parameter {name}": value for name, value in _checkpoint.parameters(self.model).items()},
         }
 
     def resume(self, saved, path):

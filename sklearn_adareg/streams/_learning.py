@@ -114,9 +114,7 @@ class Learner:
         further = {}
         if weight is not None:
             if "sample_weight" not in self.accepts:
-                raise ValueError(
-                    f"{type(self.final).__name__} takes no sample_weight; leave the weights out."
-                )
+                raise ValueError(f"{type(self.final).__name__} takes no sample_weight; leave the weights out.")
             further["sample_weight"] = weight
         if classes is not None and "classes" in self.accepts and not is_fitted(self.final):
             further["classes"] = classes

@@ -65,14 +65,10 @@ class ParquetStream(FileStream):
             names = file.schema_arrow.names
             double = first_double(names)
             if double is not None:
-                raise ValueError(
-                    f"{path.name} has two columns with the name {double!r}; rename one."
-                )
+                raise ValueError(f"{path.name} has two columns with the name {double!r}; rename one.")
             check_columns(path, names, wanted)
             total = file.metadata.num_rows
-            sizes = [
-                file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)
-            ]
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             ends = list(accumulate(sizes))
             group = bisect_right(ends, place)
             skip = place - (ends[group - 1] if group else 0)
@@ -101,8 +97,4 @@ class ParquetStream(FileStream):
             yield pa.Table.from_batches(held)
 
     def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_rows": self.chunk_rows,
-            "columns": self.columns,
-        }
+        return {**super()._fingerprint(), "chunk_rows": self.chunk_rows, "columns": self.columns}

@@ -92,9 +92,7 @@ class FileStream(Stream):
     def _fingerprint(self):
         return {
             **super()._fingerprint(),
-            "files": [
-                sample(path, size) for path, size in zip(self.files, self.sizes, strict=True)
-            ],
+            "files": [sample(path, size) for path, size in zip(self.files, self.sizes, strict=True)],
         }
 
 
@@ -248,11 +246,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz")
 def suffix(path):
     """What a file's name ends in, behind which a compression's suffix may stand."""
     path = Path(path)
-    return (
-        Path(path.stem).suffix.lower()
-        if path.suffix.lower() in COMPRESSIONS
-        else path.suffix.lower()
-    )
+    return Path(path.stem).suffix.lower() if path.suffix.lower() in COMPRESSIONS else path.suffix.lower()
 
 
 def sample(path, size):

@@ -134,9 +134,7 @@ def targets(table, name, labels):
 def whole_numbers(values):
     """Whole numbers as integers, whatever their type; others as they are."""
     values = np.asarray(values)
-    whole = (
-        values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all()
-    )
+    whole = values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all()
     return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
 
 
@@ -180,9 +178,7 @@ def _is_boolean(table, name):
 def _pandas_kind(dtype):
     if dtype.kind in "iufb":
         return "number"
-    return (
-        "text" if dtype.kind in "OTU" or str(dtype) in ("category", "string", "str") else str(dtype)
-    )
+    return "text" if dtype.kind in "OTU" or str(dtype) in ("category", "string", "str") else str(dtype)
 
 
 def _is_pandas(X):

@@ -124,13 +124,7 @@ class SvmlightStream(FileStream):
     suffixes = (".svm", ".svmlight", ".libsvm")
 
     def __init__(
-        self,
-        files,
-        *,
-        n_features=None,
-        zero_based="auto",
-        chunk_bytes=CHUNK_BYTES,
-        max_line_bytes=LINE_BYTES,
+        self, files, *, n_features=None, zero_based="auto", chunk_bytes=CHUNK_BYTES, max_line_bytes=LINE_BYTES
     ):
         super().__init__(files)
         self.n_features = check_count("n_features", n_features, optional=True)

@@ -120,13 +120,7 @@ def regret_bound(state, diameter=None, exp_concave=None):
         )
     if missing:
         terms, candidates, more = _of_combination(state)
-        return RegretBound(
-            value=None,
-            terms=terms,
-            missing=missing + more,
-            rounds=state.rounds,
-            candidates=candidates,
-        )
+        return RegretBound(value=None, terms=terms, missing=missing + more, rounds=state.rounds, candidates=candidates)
     if _registry.STRUCTURES[recipe.structure].couples_outputs:
         form = _kronecker_form(state, diameter)
     else:
@@ -217,10 +211,7 @@ def _exponent(recipe):
 def _form_of_outputs(state, diameter, exp_concave):
     """Each weight vector has an H of its own; the linear regret, and with it the bound, is the sum over them."""
     recipe = state.recipe
-    structure, potential = (
-        _registry.STRUCTURES[recipe.structure],
-        _registry.potential(recipe.potential),
-    )
+    structure, potential = (_registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential))
     spectra = _spectra_of(state)
     b = _steps.reach(recipe) if diameter is None else diameter
     if potential.exponent is not None and not potential.inverse:
@@ -270,9 +261,7 @@ def _power_form(recipe, structure, spectra, b):
     terms = {"diameter": own["diameter"] / recipe.eta, "gradients": own["gradients"] * recipe.eta}
     rough = int(np.argmin([best(p) for p in EXPONENTS]))
     low, high = EXPONENTS[max(rough - 1, 0)], EXPONENTS[min(rough + 1, len(EXPONENTS) - 1)]
-    near = minimize_scalar(
-        lambda log_p: best(np.exp(log_p)), bounds=np.log([low, high]), method="bounded"
-    )
+    near = minimize_scalar(lambda log_p: best(np.exp(log_p)), bounds=np.log([low, high]), method="bounded")
     if one:
         form = "b²/2h + ((p+1)/2p) h tr G, h = η(tr G/D)^(−1/(p+1))"
     elif a == 0.5:
@@ -332,10 +321,7 @@ def _steps_and_changes(recipe, potential, spectra):
 def first_bracket(state):
     """The first term of Theorem 1, κ(G_T • H_T + Φ(H_T) − Φ(H_0))/2; NaN where Φ is not known or varies with time."""
     recipe = state.recipe
-    structure, potential = (
-        _registry.STRUCTURES[recipe.structure],
-        _registry.potential(recipe.potential),
-    )
+    structure, potential = (_registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential))
     known = _has_value(recipe.potential) if potential.in_python else potential.value is not None
     if not known or potential.time_varying:
         return np.nan
@@ -433,12 +419,7 @@ def _of_combination(state):
         for name, loss, excess in zip(names, losses, own, strict=True)
     }
     best = int(np.argmin(losses + own))
-    terms = {
-        "published": published,
-        "best_candidate": float(losses[best]),
-        "first_weights": float(own[best]),
-        **rests,
-    }
+    terms = {"published": published, "best_candidate": float(losses[best]), "first_weights": float(own[best]), **rests}
     sentence = (
         "Against each of its candidates the combination has a bound: terms['published'] is at most the sum of the other terms, and "
         "at most loss + excess of every entry of candidates. It bounds no candidate's own regret."

@@ -28,8 +28,6 @@ def weights_by_name(state):
             f"candidate_weights_ is of models whose method_ is 'information', and this one's is {recipe.method!r}; leave eta='auto' "
             "with structure='full'."
         )
-    weights = np.concatenate(
-        [_runtime.method_of(block).candidate_weights() for block in state.blocks]
-    )
+    weights = np.concatenate([_runtime.method_of(block).candidate_weights() for block in state.blocks])
     columns = weights.T if len(weights) > 1 else weights[0].tolist()
     return dict(zip(names(recipe), columns, strict=True))

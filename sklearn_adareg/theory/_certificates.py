@@ -62,9 +62,7 @@ class RiskCertificate:
         if self.loss is not None:
             lines.append(f"loss ≤ {self.loss:.6g} (mean so far {self.mean_loss:.6g})")
         if self.error_rate is not None:
-            lines.append(
-                f"error rate ≤ {self.error_rate:.6g} (mean so far {self.mean_error_rate:.6g})"
-            )
+            lines.append(f"error rate ≤ {self.error_rate:.6g} (mean so far {self.mean_error_rate:.6g})")
         if self.missing:
             lines.append(f"no bound on the loss: {self.missing}")
         lines.append(f"each with probability {1 - self.delta:g}, from {self.rounds:,} rows")

@@ -9,9 +9,7 @@ from ..model._feature_blocks import block_numbers
 from ..model._spectra import eigenvalues, escaped_mass
 
 
-def adagrad_bound(
-    G_T, diameter, *, structure="full", blocks=None, rank=None, eta=None, refresh_factor=1.0
-):
+def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, rank=None, eta=None, refresh_factor=1.0):
     r"""The regret bound of AdaGrad: full, diagonal, isotropic (adaptive gradient descent).
 
     .. math::
@@ -64,28 +62,11 @@ def adagrad_bound(
     15.0
     """
     return pnorm_bound(
-        G_T,
-        diameter,
-        p=1.0,
-        structure=structure,
-        blocks=blocks,
-        rank=rank,
-        eta=eta,
-        refresh_factor=refresh_factor,
+        G_T, diameter, p=1.0, structure=structure, blocks=blocks, rank=rank, eta=eta, refresh_factor=refresh_factor
     )
 
 
-def pnorm_bound(
-    G_T,
-    diameter,
-    *,
-    p=2.0,
-    structure="full",
-    blocks=None,
-    rank=None,
-    eta=None,
-    refresh_factor=1.0,
-):
+def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, rank=None, eta=None, refresh_factor=1.0):
     r"""The regret bound of the p-norm potential.
 
     .. math::
@@ -300,15 +281,11 @@ def _projected_spectrum(G_T, structure, blocks, rank, epsilon=0.0):
     known = {name: entry.spectrum for name, entry in _registry.STRUCTURES.items() if entry.spectrum}
     if structure not in known:
         *others, last = map(repr, known)
-        raise ValueError(
-            f"structure={structure!r} is not known; give {', '.join(others)} or {last}."
-        )
+        raise ValueError(f"structure={structure!r} is not known; give {', '.join(others)} or {last}.")
     G_T = np.asarray(G_T, dtype=float)
     if _registry.STRUCTURES[structure].has_rank:
         if not isinstance(rank, Integral) or rank < 1:
-            raise ValueError(
-                f"structure={structure!r} needs its rank, a positive integer; got {rank!r}."
-            )
+            raise ValueError(f"structure={structure!r} needs its rank, a positive integer; got {rank!r}.")
         return known[structure](G_T, rank, epsilon)
     if not _registry.STRUCTURES[structure].has_blocks:
         return known[structure](G_T)

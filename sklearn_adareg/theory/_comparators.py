@@ -54,9 +54,7 @@ class TotalLoss:
     def curvatures(self, margins, width):
         """Second differences of the loss."""
         step = max(width, SMALL_STEP)
-        return (self.slopes(margins + step, width) - self.slopes(margins - step, width)) / (
-            2 * step
-        )
+        return (self.slopes(margins + step, width) - self.slopes(margins - step, width)) / (2 * step)
 
     def gradient(self, slopes):
         """With respect to the weights."""

@@ -17,9 +17,7 @@ WIDTH = 0.7  # of the Cauchy distribution of ln u
 STEP = 0.125  # of the grid; the peak of the integrand is about 0.35 wide
 LEAST, MOST = 1e-7, 30.0  # u: e^(−30) is as good as λ = −∞
 ZERO_ONE_CENTER = 0.05  # u: the best one for some thousand mistakes, times 1 − error rate
-BOUNDED_CENTER = (
-    0.2  # u: the best one where losses have a variance process of a few hundred squared ranges
-)
+BOUNDED_CENTER = 0.2  # u: the best one where losses have a variance process of a few hundred squared ranges
 STEPS, PRECISION = 50, 1e-12  # of Newton's method
 
 

@@ -82,9 +82,7 @@ def course(estimator, X, y, sample_weight=None, *, points=25):
     model, (state, X, _, targets, weights, order) = begin(estimator, X, y, sample_weight, "course")
     check_one_weight_vector(state, "course")
     if not len(order):
-        raise ValueError(
-            "All rows have weight 0, so there is no round; give some a positive weight."
-        )
+        raise ValueError("All rows have weight 0, so there is no round; give some a positive weight.")
     recipe = state.recipe
     sums = _Sums(state)
     grid = np.unique(np.rint(np.geomspace(len(order), 1, int(points))).astype(int))
@@ -139,9 +137,7 @@ class _Sums:
             self.H = self.structure.preconditioner()[0]
         else:
             inside = self.has_inside and self.domain.holds(INSIDE * x[: self.d])
-            nu = (
-                g if self.free or inside else _solve(self.structure.preconditioner()[0], self.x - x)
-            )
+            nu = g if self.free or inside else _solve(self.structure.preconditioner()[0], self.x - x)
             self.along += nu @ (self.x + x)
             self.normal += nu
         self.x = x.copy()

@@ -34,9 +34,7 @@ from . import _sums
 
 # without curvatures in G, the errors of the first iterates have to be outgrown by long steps and a late average, or by passes
 LEAST_ETA, LEAST_POWER, LEAST_PASSES = 3.0, 8.0, 3
-LEAST_VARIANCE = (
-    0.5  # of other candidates and their mean, over that of the one with the weakest prior
-)
+LEAST_VARIANCE = 0.5  # of other candidates and their mean, over that of the one with the weakest prior
 WEAK = 0.1  # priors up to here are to agree
 POINTS = 4096  # at which f is evaluated
 ROWS_AT_ONCE = 1024
@@ -109,9 +107,13 @@ def _without_inverse(recipe, method):
             "with structure='full', or 'block' or 'diag' where features are uncorrelated across blocks."
         )
     if method.several:
-        return "Several step sizes are combined here, which tell no standard errors; pass a number as eta, e.g. eta=2.0."
+        return (
+            "Several step sizes are combined here, which tell no standard errors; pass a number as eta, e.g. eta=2.0."
+        )
     if recipe.dual:
-        return 'Standard errors are those of Newton steps, and dual averaging takes others; use update="mirror_descent".'
+        return (
+            'Standard errors are those of Newton steps, and dual averaging takes others; use update="mirror_descent".'
+        )
     return None
 
 
@@ -167,11 +169,7 @@ class ErrorBars:
         Z = X
         if self.recipe.intercept:
             ones = np.ones((X.shape[0], 1))
-            Z = (
-                sparse.hstack([X, ones], format="csr")
-                if sparse.issparse(X)
-                else np.hstack([X, ones])
-            )
+            Z = sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
         parts = [
             np.column_stack([own.margin_std(Z[i : i + ROWS_AT_ONCE]) for own in self.of_outputs])
             for i in range(0, Z.shape[0], ROWS_AT_ONCE)
@@ -186,9 +184,7 @@ def _covariances_of_sums(block, dispersions):
     of_priors = [_sums.systems(method, k) for k in range(len(priors))]
     means = method.means()
     found = []
-    for p, (shares, candidates) in enumerate(
-        zip(now.candidate_weights(), now.candidates(), strict=True)
-    ):
+    for p, (shares, candidates) in enumerate(zip(now.candidate_weights(), now.candidates(), strict=True)):
         phi = dispersions[block.first_output + p]
         active = np.flatnonzero(method.takes_part())
         weakest = min(active, key=priors.__getitem__)
@@ -207,10 +203,7 @@ def _covariances_of_sums(block, dispersions):
         ]
         least = np.min([np.diagonal(W, axis1=1, axis2=2) for W in others], axis=0)
         coordinates = own[0].coordinate[: len(G) // n_classes]
-        found += [
-            _CovarianceOfSums(V[c], least[c], away[c], coordinates, means, recipe)
-            for c in range(n_classes)
-        ]
+        found += [_CovarianceOfSums(V[c], least[c], away[c], coordinates, means, recipe) for c in range(n_classes)]
     return found
 
 
@@ -267,9 +260,7 @@ class _Covariance:
     def __init__(self, structure, G, scale):
         self.diagonal = G.ndim == 1
         D = len(G)
-        self.known = (
-            G if self.diagonal else np.diag(G)
-        ) > 0.0  # a feature that never varied is in no matrix
+        self.known = (G if self.diagonal else np.diag(G)) > 0.0  # a feature that never varied is in no matrix
         if self.diagonal:
             self.R = structure.in_raw_units(np.ones((1, D)))[0]
             with np.errstate(divide="ignore"):
@@ -278,9 +269,7 @@ class _Covariance:
         self.R = structure.in_raw_units(np.eye(D))
         self.P = np.zeros((D, D))
         inside = np.ix_(self.known, self.known)
-        size = np.sqrt(
-            np.diag(G)[self.known]
-        )  # a diagonal of 1 makes the factor as accurate as can be
+        size = np.sqrt(np.diag(G)[self.known])  # a diagonal of 1 makes the factor as accurate as can be
         factor = cho_factor(G[inside] / np.outer(size, size))
         self.P[inside] = scale * cho_solve(factor, np.eye(len(size))) / np.outer(size, size)
 
@@ -321,10 +310,7 @@ def _dispersions(state):
     """The noise of each weight vector: of the second half of the rows at first sight, whose predictions are good, without what the
     weights add, D/t in round t; of several targets, whose losses are recorded as one, of all rows."""
     recipe, progress = state.recipe, state.progress
-    dispersion, learner = (
-        _registry.loss(recipe.loss).dispersion,
-        _registry.METHODS[recipe.method].learner,
-    )
+    dispersion, learner = (_registry.loss(recipe.loss).dispersion, _registry.METHODS[recipe.method].learner)
     rows = progress.grid("rows")
     part = recipe.D / rows[-1] if recipe.degree and learner else 0.0
     if recipe.outputs_are_classes:

@@ -140,9 +140,7 @@ def _play(model, batch):
         H[k] = _matrix(structure.preconditioner()[0], D)
         if recipe.refresh > 0:
             psi = _recipe.potential_kernel(recipe)
-            factor = max(
-                factor, _outgrown(H[k], structure.accumulated()[0], recipe.eta, psi, recipe)
-            )
+            factor = max(factor, _outgrown(H[k], structure.accumulated()[0], recipe.eta, psi, recipe))
     return Bunch(
         x=x,
         g=g,

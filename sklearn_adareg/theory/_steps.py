@@ -25,9 +25,7 @@ class Problem:
     parameters: dict  # of the potential
     exp_concavity_on: Callable  # limits → β, or why there is none
     steepest_on: Callable  # sizes → the largest norm of a gradient
-    mean_square: (
-        float  # T/D and, for a sketch, what shrinking may add: times γ², the mean eigenvalue of G_T
-    )
+    mean_square: float  # T/D and, for a sketch, what shrinking may add: times γ², the mean eigenvalue of G_T
     find_sizes: Callable
     limits: dict | None = None  # that later rows must keep to
     sizes: dict = field(default_factory=dict)  # what was found of the rows, for messages
@@ -174,10 +172,7 @@ def theory_steps(recipe, params, X, bounds):
     asked = " and ".join(f"{n}='theory'" for n in ("eta", "epsilon") if params[n] == "theory")
     domain = _registry.DOMAINS[recipe.domain]
     if not _registry.STRUCTURES[recipe.structure].takes_domains:
-        raise _undefined(
-            asked,
-            f"the bound needs a bounded domain, and structure={recipe.structure!r} takes none",
-        )
+        raise _undefined(asked, f"the bound needs a bounded domain, and structure={recipe.structure!r} takes none")
     if not domain.bounded:
         first, *others = _registry.names(_registry.DOMAINS, lambda entry: entry.bounded)
         raise ValueError(
@@ -217,8 +212,7 @@ def theory_steps(recipe, params, X, bounds):
     if not (0.0 < eta < np.inf and 0.0 < epsilon < np.inf):
         sizes = ", ".join(f"{name} {value:.6g}" for name, value in problem.sizes.items())
         raise _undefined(
-            asked,
-            f"the bound's eta is {eta:.3g} and its epsilon {epsilon:.3g} on rows whose largest sizes are {sizes}",
+            asked, f"the bound's eta is {eta:.3g} and its epsilon {epsilon:.3g} on rows whose largest sizes are {sizes}"
         )
     steps = {"limits": problem.limits}
     if params["eta"] == "theory":

@@ -21,9 +21,7 @@ from ._trials import Standing, Trial, cut, given, judge_by
 FIRST_SHARE = 16  # of the rows in ``fit``: the first rung
 FEWEST_ROWS = 512  # at the first rung in ``fit``
 FIRST_RUNG, LAST_FIRST_RUNG = 1024, 2**14  # rows, in a stream, whose length is not known
-ROWS_PER_FEATURE = (
-    10  # with fewer, learners that will win later overfit and look worse than a constant
-)
+ROWS_PER_FEATURE = 10  # with fewer, learners that will win later overfit and look worse than a constant
 
 
 class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
@@ -164,10 +162,7 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
         search = self._apart()
         search._begin(
             np.unique(y) if is_classifier(self.estimator) else None,
-            min(
-                rows,
-                self.min_rows or _first_rung(X, max(FEWEST_ROWS, rows // FIRST_SHARE), rows // 4),
-            ),
+            min(rows, self.min_rows or _first_rung(X, max(FEWEST_ROWS, rows // FIRST_SHARE), rows // 4)),
             length=rows,
         )
         rng = check_random_state(self.random_state)
@@ -280,11 +275,7 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
     def _drop_failed(self, active):
         failed = [one for one in active if one.error is not None]
         for one in failed:
-            warnings.warn(
-                f"The trial {one.params} failed and is dropped: {one.error}",
-                FitFailedWarning,
-                stacklevel=4,
-            )
+            warnings.warn(f"The trial {one.params} failed and is dropped: {one.error}", FitFailedWarning, stacklevel=4)
         if all(one.error is not None for one in self._trials):
             raise ValueError(f"All trials failed; the first said: {self._trials[0].error}")
 
@@ -315,8 +306,7 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
         since = [one.rows - one.rows // 2 for one in found]  # the last half
         losses = np.array([one.loss(rows) for one, rows in zip(found, since, strict=True)])
         order = sorted(
-            range(len(found)),
-            key=lambda k: (found[k].error is not None, -(found[k].dropped_at or np.inf), losses[k]),
+            range(len(found)), key=lambda k: (found[k].error is not None, -(found[k].dropped_at or np.inf), losses[k])
         )
         ranks = np.empty(len(found), dtype=np.int32)
         ranks[order] = np.arange(1, len(found) + 1)
@@ -334,9 +324,7 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
             **{f"param_{name}": _column([one.params for one in found], name) for name in names},
             "params": [one.params for one in found],
             "mean_test_score": -losses,
-            "std_test_score": np.array(
-                [one.spread(rows) for one, rows in zip(found, since, strict=True)]
-            ),
+            "std_test_score": np.array([one.spread(rows) for one, rows in zip(found, since, strict=True)]),
             "rank_test_score": ranks,
             "n_rows": np.array([one.rows for one in found]),
             "dropped": np.array([not one.learns for one in found]),
@@ -353,9 +341,7 @@ def _is_grid(grid):
     if isinstance(grid, dict):
         return True
     lists = isinstance(grid, list | tuple) and all(isinstance(one, dict) for one in grid)
-    return lists and all(
-        np.iterable(v) and not isinstance(v, str) for one in grid for v in one.values()
-    )
+    return lists and all(np.iterable(v) and not isinstance(v, str) for one in grid for v in one.values())
 
 
 def _column(settings, name):

@@ -40,9 +40,7 @@ NAMES = {
     "symbolic link": lambda path: linked(path, Path.symlink_to, path.absolute()),
     "link to a link": lambda path: linked(NAMES["symbolic link"](path), Path.symlink_to),
     "hard link": lambda path: linked(path, Path.hardlink_to),
-    "through a linked folder": lambda path: (
-        linked(path.absolute().parent, Path.symlink_to) / path.name
-    ),
+    "through a linked folder": lambda path: linked(path.absolute().parent, Path.symlink_to) / path.name,
 }
 
 
@@ -113,12 +111,8 @@ def test_fit_stream_refuses_an_output_that_is_its_source(output, tmp_path):
     TABLE.to_csv(tmp_path / "in.csv", index=False)
     (tmp_path / "link").symlink_to("in.csv")
     before = contents(tmp_path)
-    with pytest.raises(
-        ValueError, match=f"The {output} would replace the input .*in.csv, which is"
-    ):
-        fit_stream(
-            AdaRegRegressor(), tmp_path / "in.csv", target="y", **{output: tmp_path / "link"}
-        )
+    with pytest.raises(ValueError, match=f"The {output} would replace the input .*in.csv, which is"):
+        fit_stream(AdaRegRegressor(), tmp_path / "in.csv", target="y", **{output: tmp_path / "link"})
     assert contents(tmp_path) == before
 
 
@@ -132,9 +126,7 @@ def test_the_standard_output_is_no_file_to_be_replaced(output, models, tmp_path)
     with open(folder / "log", "w") as log:
         log.write("before\n")
         log.flush()
-        subprocess.run(
-            [*line, *output.split()], cwd=folder, env=environment, stdout=log, check=True
-        )
+        subprocess.run([*line, *output.split()], cwd=folder, env=environment, stdout=log, check=True)
     lines = (folder / "log").read_text().splitlines()
     assert lines[:2] == ["before", "prediction"]
     assert len(lines) == 2 + len(TABLE)
@@ -146,9 +138,7 @@ def test_rows_are_not_appended_to_the_file_that_is_read(models, tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
     line = [sys.executable, "-m", "sklearn_adareg", "predict", "in.csv", "--model", "m.adareg"]
     with open(folder / "in.csv", "a") as same:
-        done = subprocess.run(
-            line, cwd=folder, env=environment, stdout=same, stderr=subprocess.PIPE, text=True
-        )
+        done = subprocess.run(line, cwd=folder, env=environment, stdout=same, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert "The predictions would replace the input" in done.stderr
     assert contents(folder) == before

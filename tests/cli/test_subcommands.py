@@ -70,10 +70,7 @@ def test_train_saves_the_model_that_fit_stream_makes(file, folder, capsys):
 def test_the_table_has_a_line_for_each_power_of_two(folder, capsys):
     out, _ = run("train rows.parquet --target answer --model m.adareg --chunk-rows 100", capsys)
     lines = [line.split() for line in out.splitlines() if line.startswith("  0.")]
-    assert [line[2] for line in lines] == [
-        *map(str, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-        "600",
-    ]
+    assert [line[2] for line in lines] == [*map(str, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]), "600"]
     curve = learnt("answer", "rows.parquet")[-1].progressive_curve_
     at = dict(zip(curve["rows"].tolist(), curve["mean_loss"].tolist(), strict=True))
     assert float(lines[-2][0]) == pytest.approx(at[512], abs=1e-6)
@@ -89,9 +86,7 @@ def test_csv_regression_and_parameters(folder, capsys):
     last = load_model("m.adareg")[-1]
     assert type(last) is AdaRegRegressor
     assert (last.structure, last.eta, last.scaling, last.loss) == ("diag", 0.5, None, "huber")
-    own = learnt(
-        "price", "rows.csv", AdaRegRegressor(structure="diag", eta=0.5, scaling=None, loss="huber")
-    )
+    own = learnt("price", "rows.csv", AdaRegRegressor(structure="diag", eta=0.5, scaling=None, loss="huber"))
     np.testing.assert_array_equal(last.coef_, own[-1].coef_)
 
 
@@ -111,15 +106,11 @@ def test_predict_writes_labels_probabilities_and_losses(folder, capsys):
     out, err = run("predict rows.parquet --model m.adareg", capsys)
     assert out.split() == ["prediction", *model.predict(rows)]
     assert err == ""
-    _, err = run(
-        "predict rows.parquet --model m.adareg --proba --target answer --output p.csv", capsys
-    )
+    _, err = run("predict rows.parquet --model m.adareg --proba --target answer --output p.csv", capsys)
     written = pd.read_csv("p.csv")
     assert list(written) == ["probability:no", "probability:yes"]
     np.testing.assert_array_equal(written, model.predict_proba(rows))
-    loss = -np.log(
-        written.to_numpy()[np.arange(ROWS), (TABLE["answer"] == "yes").astype(int)]
-    ).mean()
+    loss = -np.log(written.to_numpy()[np.arange(ROWS), (TABLE["answer"] == "yes").astype(int)]).mean()
     assert f"log-loss             {loss:.6g}" in err
 
 
@@ -150,9 +141,7 @@ def test_start_goes_on_from_a_model(folder, capsys):
     run(f"train one.parquet {options} --model one.adareg", capsys)
     run(f"train two.parquet {options} --model two.adareg --start one.adareg", capsys)
     run(f"train one.parquet two.parquet {options} --model both.adareg", capsys)
-    np.testing.assert_array_equal(
-        load_model("two.adareg")[-1].coef_, load_model("both.adareg")[-1].coef_
-    )
+    np.testing.assert_array_equal(load_model("two.adareg")[-1].coef_, load_model("both.adareg")[-1].coef_)
 
 
 def test_info_is_a_card(folder, capsys):
@@ -234,18 +223,13 @@ def test_merge_makes_one_model_of_several(folder, capsys):
     half[:300].to_parquet("one.parquet")
     half[300:].to_parquet("two.parquet")
     for name in ("one", "two"):
-        run(
-            f"train {name}.parquet --target answer --classes no,yes --model {name}.adareg --quiet",
-            capsys,
-        )
+        run(f"train {name}.parquet --target answer --classes no,yes --model {name}.adareg --quiet", capsys)
     run("merge one.adareg two.adareg -o both.adareg", capsys)
     parts = [load_model(f"{name}.adareg") for name in ("one", "two")]
     merged, expected = load_model("both.adareg"), sklearn_adareg.merge([m[-1] for m in parts])
     np.testing.assert_array_equal(merged[-1].coef_, expected.coef_)
     assert merged[-1].t_ == ROWS
-    scores = [
-        model.score(half.drop(columns="answer"), half["answer"]) for model in (merged, *parts)
-    ]
+    scores = [model.score(half.drop(columns="answer"), half["answer"]) for model in (merged, *parts)]
     assert scores[0] > 0.8
     out, _ = run("info both.adareg", capsys)
     assert "rows            600" in out
@@ -295,9 +279,7 @@ def test_what_cannot_be_done_is_said_in_a_sentence_with_code_1(line, folder, cap
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "line", ["nonsense", "train", "train x.csv", "train x.csv --model m --set a"]
-)
+@pytest.mark.parametrize("line", ["nonsense", "train", "train x.csv", "train x.csv --model m --set a"])
 def test_a_wrong_command_line_is_code_2(line, capsys):
     with pytest.raises(SystemExit) as left:
         main(line.split())
@@ -311,12 +293,7 @@ def test_help_teaches(capsys):
             main(line.split())
         assert left.value.code == 0
     out = capsys.readouterr().out
-    for text in (
-        "adareg train clicks.parquet",
-        "Exit codes",
-        "--checkpoint",
-        "a progressive estimate",
-    ):
+    for text in ("adareg train clicks.parquet", "Exit codes", "--checkpoint", "a progressive estimate"):
         assert text in out
 
 

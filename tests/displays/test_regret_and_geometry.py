@@ -104,9 +104,7 @@ def test_the_heat_map_has_ones_on_its_diagonal_and_signs_beside_it():
     assert display.feature_names == ["x0", "x1", "x2"]
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"structure": "diag"}, {"structure": "sketch"}, {"epsilon": 1.0}]
-)
+@pytest.mark.parametrize("params", [{}, {"structure": "diag"}, {"structure": "sketch"}, {"epsilon": 1.0}])
 def test_the_defaults_have_a_geometry_too(params):
     display = GeometryDisplay.from_estimator(AdaRegClassifier(**params).fit(X, Y), kind="spectrum")
     assert len(display.feature_names) == 5

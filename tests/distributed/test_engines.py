@@ -85,9 +85,7 @@ def test_arrays_learn_on_the_workers(cluster):
 
 def sent_by_workers(client):
     """Bytes that workers have sent to one another, and to the client."""
-    logs = client.run(
-        lambda dask_worker: sum(e["total"] for e in dask_worker.transfer_outgoing_log)
-    )
+    logs = client.run(lambda dask_worker: sum(e["total"] for e in dask_worker.transfer_outgoing_log))
     return sum(logs.values())
 
 

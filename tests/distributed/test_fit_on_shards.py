@@ -51,12 +51,7 @@ def same(one, other):
 
 @pytest.mark.parametrize(
     "shards",
-    [
-        PAIRS,
-        [partial(rows_of, p) for p in PARTS],
-        [partial(chunks_of, p) for p in PARTS],
-        [*PAIRS, (X[:0], Y[:0])],
-    ],
+    [PAIRS, [partial(rows_of, p) for p in PARTS], [partial(chunks_of, p) for p in PARTS], [*PAIRS, (X[:0], Y[:0])]],
     ids=["pairs", "functions", "chunks", "empty"],
 )
 def test_one_round_is_learning_each_shard_and_merging(shards):
@@ -71,9 +66,7 @@ def broken():
 def test_processes_and_threads_give_the_same_and_a_failed_shard_names_itself(backend):
     with parallel_config(backend=backend, n_jobs=2):
         same(distributed.fit(AdaRegClassifier(), PAIRS, classes=["no", "yes"]), expected())
-        with pytest.raises(
-            ShardError, match=r"Shard 1 \(broken\) failed: OSError: the disk is gone"
-        ):
+        with pytest.raises(ShardError, match=r"Shard 1 \(broken\) failed: OSError: the disk is gone"):
             distributed.fit(AdaRegClassifier(), [PAIRS[0], broken], classes=["no", "yes"])
 
 
@@ -86,17 +79,13 @@ def test_files_weights_and_sparse_rows(tmp_path):
     np.testing.assert_allclose(files.coef_, rows.coef_, rtol=1e-6)
     weights = rng.integers(1, 3, size=N).astype(float)
     weighted = distributed.fit(AdaRegClassifier(), [(X[p], y[p], weights[p]) for p in PARTS])
-    models = [
-        AdaRegClassifier().partial_fit(X[p], y[p], [-1, 1], sample_weight=weights[p]) for p in PARTS
-    ]
+    models = [AdaRegClassifier().partial_fit(X[p], y[p], [-1, 1], sample_weight=weights[p]) for p in PARTS]
     same(weighted, merge(models))
 
 
 def test_dataframes_through_a_pipeline():
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=list("abcde")).assign(
-        shop=rng.choice(["x", "y"], N), answer=Y, weight=1.0
-    )
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(shop=rng.choice(["x", "y"], N), answer=Y, weight=1.0)
     model = distributed.fit(
         make_pipeline(TableEncoder(n_hashed=16), AdaRegClassifier()),
         [frame.iloc[p] for p in PARTS],

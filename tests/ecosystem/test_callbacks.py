@@ -149,9 +149,7 @@ def test_scoring_monitor_scores_every_pass(loss, metric):
     X, y = data(loss)
     monitor = callback.ScoringMonitor(scoring=metric)
     model = estimator(loss=loss, **MAKE).set_callbacks(monitor).fit(X, y)
-    after = [
-        estimator(loss=loss, **{**MAKE, "max_iter": k}).fit(X, y).score(X, y) for k in (1, 2, 3, 4)
-    ]
+    after = [estimator(loss=loss, **{**MAKE, "max_iter": k}).fit(X, y).score(X, y) for k in (1, 2, 3, 4)]
     log = monitor.get_logs()
     np.testing.assert_allclose(epochs_of(log, metric), after, rtol=1e-12)
     [whole] = [row[metric] for row in log.data if row["task_name"] == "fit"]

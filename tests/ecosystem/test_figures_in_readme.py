@@ -36,10 +36,6 @@ def test_the_table_of_readme_is_what_was_measured():
 
 def test_readme_counts_the_sets():
     measured = json.loads(RESULTS.read_text(encoding="utf-8"))["shares"]
-    counts = [
-        sum(row["task"] == task for row in measured) for task in ("binary", "multi", "regression")
-    ]
-    head = "| | two classes, {} sets | more classes, {} sets | regression, {} sets |".format(
-        *counts
-    )
+    counts = [sum(row["task"] == task for row in measured) for task in ("binary", "multi", "regression")]
+    head = "| | two classes, {} sets | more classes, {} sets | regression, {} sets |".format(*counts)
     assert head in (ROOT / "README.md").read_text(encoding="utf-8")

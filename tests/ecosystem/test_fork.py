@@ -39,7 +39,5 @@ for make, y in [
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_model_goes_on_in_both_processes_after_a_fork():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -7,13 +7,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import (
-    BaggingClassifier,
-    StackingClassifier,
-    StackingRegressor,
-    VotingClassifier,
-    VotingRegressor,
-)
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -87,10 +81,7 @@ def test_pipeline_learns_what_its_last_step_would(cancer):
 def test_column_transformer_and_feature_union_feed_dense_and_sparse_rows(cancer):
     X, y = cancer
     columns = ColumnTransformer(
-        [
-            ("numbers", StandardScaler(), slice(1, None)),
-            ("bins", OneHotEncoder(handle_unknown="ignore"), [0]),
-        ],
+        [("numbers", StandardScaler(), slice(1, None)), ("bins", OneHotEncoder(handle_unknown="ignore"), [0])],
         sparse_threshold=1.0,
     )
     rounded = np.column_stack([np.round(X[:, 0], 1), X[:, 1:]])
@@ -123,11 +114,7 @@ def test_frozen_estimator_stays_as_it_is(iris):
 
 # --- selection ------------------------------------------------------------------------------------
 
-ALGORITHMS = {
-    "potential": list(_registry.POTENTIALS),
-    "structure": STRUCTURES,
-    "eta": [0.1, 1.0],
-}
+ALGORITHMS = {"potential": list(_registry.POTENTIALS), "structure": STRUCTURES, "eta": [0.1, 1.0]}
 
 
 def test_grid_search_over_algorithms(iris):
@@ -147,9 +134,7 @@ def test_grid_search_over_algorithms(iris):
 
 def test_halving_grid_search_over_algorithms(cancer):
     X, y = cancer
-    search = HalvingGridSearchCV(
-        classifier(max_iter=1), ALGORITHMS, cv=3, factor=3, random_state=0, min_resources=60
-    )
+    search = HalvingGridSearchCV(classifier(max_iter=1), ALGORITHMS, cv=3, factor=3, random_state=0, min_resources=60)
     search.fit(X, y)
     assert search.n_candidates_ == [30, 10, 4]
     assert search.score(X, y) > 0.85
@@ -157,9 +142,7 @@ def test_halving_grid_search_over_algorithms(cancer):
 
 def test_halving_search_may_grow_the_number_of_passes(iris):
     X, y = iris
-    search = HalvingGridSearchCV(
-        classifier(), ALGORITHMS, cv=3, resource="max_iter", max_resources=9, random_state=0
-    )
+    search = HalvingGridSearchCV(classifier(), ALGORITHMS, cv=3, resource="max_iter", max_resources=9, random_state=0)
     search.fit(X, y)
     assert search.n_resources_[0] < search.n_resources_[-1]
     assert search.best_estimator_.n_iter_ == search.n_resources_[-1]
@@ -201,9 +184,7 @@ def test_features_are_selected_by_their_coefficients(iris, loss):
     model = classifier(loss=loss, max_iter=30)
     chosen = SelectFromModel(model, max_features=4, threshold=-np.inf).fit(noisy, y)
     weights = np.linalg.norm(chosen.estimator_.coef_, ord=1, axis=0)
-    np.testing.assert_array_equal(
-        np.flatnonzero(chosen.get_support()), np.sort(weights.argsort()[4:])
-    )
+    np.testing.assert_array_equal(np.flatnonzero(chosen.get_support()), np.sort(weights.argsort()[4:]))
     assert chosen.get_support()[2:4].all()  # the petals
     prefit = SelectFromModel(clone(model).fit(noisy, y), prefit=True, max_features=4)
     assert prefit.transform(noisy).shape[1] <= 4
@@ -243,9 +224,7 @@ WRAPPERS = {
     "stacking": lambda m: StackingClassifier(
         [("ours", m), ("theirs", LogisticRegression())], final_estimator=clone(m), cv=3
     ),
-    "voting": lambda m: VotingClassifier(
-        [("ours", m), ("theirs", LogisticRegression())], voting="soft"
-    ),
+    "voting": lambda m: VotingClassifier([("ours", m), ("theirs", LogisticRegression())], voting="soft"),
     "one vs rest": OneVsRestClassifier,
     "one vs one": OneVsOneClassifier,
     "output code": lambda m: OutputCodeClassifier(m, code_size=4, random_state=0),

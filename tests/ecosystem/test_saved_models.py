@@ -54,9 +54,7 @@ OUTSIDE_IN_0_1 = ("0.1.0-pnorm_diag_in_the_simplex",)
 # The files hold arrays written by NumPy 2, and NumPy 1 has no numpy._core.numeric to read them with.
 needs_numpy_2 = pytest.mark.skipif(np.__version__.startswith("1."), reason="pickles of NumPy 2")
 # A Pipeline is scikit-learn's, which warns where another version of it reads one.
-of_any_scikit_learn = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.InconsistentVersionWarning"
-)
+of_any_scikit_learn = pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
 
 
 # ---- version 0.1 ---------------------------------------------------------------------------------
@@ -71,9 +69,7 @@ def models_of_0_1():
         "ons_full": c("ons", "full", **FIXED),
         "adagrad_full": r("adagrad", "full", **FIXED),
         "pnorm_full_in_a_ball": c("pnorm", "full", domain="l2", radius=0.5, **FIXED),
-        "adagrad_diag_lasso": r(
-            "adagrad", "diag", alpha=0.05, l1_ratio=1.0, average=False, **FIXED
-        ),
+        "adagrad_diag_lasso": r("adagrad", "diag", alpha=0.05, l1_ratio=1.0, average=False, **FIXED),
         "pnorm_diag_in_the_simplex": r("pnorm", "diag", domain="simplex", radius=1.0, **FIXED),
         "ons_iso": c("ons", "iso", average=True, **FIXED),
         "adagrad_iso_dual": r("adagrad", "iso", update="dual_averaging", **FIXED),
@@ -262,13 +258,7 @@ class Case(NamedTuple):
 
 def cases():
     """Name → case: every method, structure, update, domain and loss, and whatever else a saved model may carry."""
-    parts = (
-        learnt_step_sizes(),
-        algorithm_1(),
-        wide_models(),
-        other_ways_to_learn(),
-        other_kinds(),
-    )
+    parts = (learnt_step_sizes(), algorithm_1(), wide_models(), other_ways_to_learn(), other_kinds())
     found = {}
     for how, models in [group for part in parts for group in part]:
         assert not found.keys() & models.keys(), "a name is taken"
@@ -344,9 +334,7 @@ def algorithm_1():
     ball, euclid = {"domain": "l1", "radius": 0.8}, {"domain": "l2", "radius": 0.5}
     simplex = {"domain": "simplex", "radius": 1.0}
     theory = {"eta": "theory", "epsilon": "theory", "average": True}
-    grid = product(
-        ("adagrad", "ons"), ("full", "block", "sketch", "diag", "iso"), _registry.UPDATES
-    )
+    grid = product(("adagrad", "ons"), ("full", "block", "sketch", "diag", "iso"), _registry.UPDATES)
     losses = cycle(name for name in _registry.REGRESSION_LOSSES if name != "poisson")
     of_numbers = {
         f"{potential}_{structure}_{update}": r(
@@ -418,25 +406,16 @@ def other_ways_to_learn():
     fitted = {"learn": by_fit, "targets": "numbers"}
     ons, named = r("ons", "diag", max_iter=2, **FIXED, **fit), [["a", "c"], ["b", "d"]]
     return [
-        (
-            {"learn": by_fit},
-            {"fitted": c(**fit), "fitted_and_stopped": c(structure="diag", **stopped)},
-        ),
+        ({"learn": by_fit}, {"fitted": c(**fit), "fitted_and_stopped": c(structure="diag", **stopped)}),
         (fitted, {"fitted_lasso": r(structure="diag", max_iter=2, **lasso, **fit)}),
         (fitted, {"fitted_lasso_to_the_minimum": r(random_state=0, **lasso)}),
         ({**fitted, "learn": from_given_weights}, {"fitted_from_given_weights": ons}),
         ({"learn": with_weights}, {"weighted": c("ons", "full", **FIXED)}),
         ({"learn": merged}, {"merged_committee": c(), "merged_stack": c(structure="diag")}),
         ({"learn": merged, "targets": "numbers"}, {"merged_sketch": r(structure="sketch", rank=2)}),
-        (
-            {"learn": with_a_new_class, "targets": "classes"},
-            {"new_class_of_four": c(structure="diag")},
-        ),
+        ({"learn": with_a_new_class, "targets": "classes"}, {"new_class_of_four": c(structure="diag")}),
         ({"learn": made_sparse}, {"made_sparse": c(structure="diag", **lasso)}),
-        (
-            {"rows": "named", "targets": "numbers"},
-            {"named_blocks": r("ons", "block", blocks=named, **FIXED)},
-        ),
+        ({"rows": "named", "targets": "numbers"}, {"named_blocks": r("ons", "block", blocks=named, **FIXED)}),
     ]
 
 

@@ -16,22 +16,9 @@ EXPECTED = {
 
 INSTANCES = [
     *(cls() for cls in BOTH),
-    *(
-        cls(potential, structure)
-        for cls in BOTH
-        for potential in _registry.POTENTIALS
-        for structure in STRUCTURES
-    ),
-    *(
-        AdaRegClassifier(loss=loss)
-        for loss in _registry.CLASSIFICATION_LOSSES
-        if loss != "log_loss"
-    ),
-    *(
-        AdaRegRegressor(loss=loss)
-        for loss in _registry.REGRESSION_LOSSES
-        if loss != "squared_error"
-    ),
+    *(cls(potential, structure) for cls in BOTH for potential in _registry.POTENTIALS for structure in STRUCTURES),
+    *(AdaRegClassifier(loss=loss) for loss in _registry.CLASSIFICATION_LOSSES if loss != "log_loss"),
+    *(AdaRegRegressor(loss=loss) for loss in _registry.REGRESSION_LOSSES if loss != "squared_error"),
     *(cls(early_stopping=True, validation_fraction=0.2) for cls in BOTH),
     *(cls("adagrad", "diag", update="dual_averaging") for cls in BOTH),
     *(cls("adagrad", "diag", domain="box", radius=1e3) for cls in BOTH),

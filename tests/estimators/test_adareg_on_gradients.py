@@ -9,17 +9,7 @@ from reference.algorithm import POTENTIALS as PSI
 from reference.algorithm import WeightVector, keep_blocks, mean_iterate
 from scipy import sparse
 from sklearn.utils._param_validation import InvalidParameterError
-from support.data import (
-    POTENTIALS,
-    STRUCTURES,
-    UPDATES,
-    FourthRoot,
-    core,
-    estimator,
-    learn,
-    pairs,
-    rows,
-)
+from support.data import POTENTIALS, STRUCTURES, UPDATES, FourthRoot, core, estimator, learn, pairs, rows
 
 from sklearn_adareg import AdaReg, SpectralPotential
 from sklearn_adareg.model import _registry
@@ -52,12 +42,8 @@ def test_every_round_equals_the_reference(potential, structure, update, domain):
     own = not isinstance(potential, str)
     numbers = {"epsilon": 0.3} if own else NUMBERS
     psi = potential.psi if own else PSI[potential](0.7, 2.0)
-    output = WeightVector(
-        D, D, psi, structure, 0.3, update, domain, sized(domain)["radius"], 0.0, 0.0, pairs(D)
-    )
-    learner = core(
-        D, potential, structure, update=update, refresh=0.0, average=2.0, **numbers, **sized(domain)
-    )
+    output = WeightVector(D, D, psi, structure, 0.3, update, domain, sized(domain)["radius"], 0.0, 0.0, pairs(D))
+    learner = core(D, potential, structure, update=update, refresh=0.0, average=2.0, **numbers, **sized(domain))
     np.testing.assert_allclose(as_matrix(learner.H), output.H0, rtol=1e-12)
     np.testing.assert_array_equal(learner.average, output.x[0])
     for t, g in enumerate(gradients()):
@@ -126,9 +112,7 @@ def test_a_loss_of_ones_own_makes_the_model_of_the_estimator(potential, structur
     learner = core(Z.shape[1], potential, structure, eta=0.5, epsilon=0.05, **make)
     for z, target in zip(Z, y, strict=True):
         margin = z @ learner.x
-        slope = (
-            margin - target if loss == "squared_error" else -target / (1 + np.exp(target * margin))
-        )
+        slope = margin - target if loss == "squared_error" else -target / (1 + np.exp(target * margin))
         learner.step(z, slope)
     np.testing.assert_allclose(learner.x, learn(model, Z, y).coef_.ravel(), rtol=1e-9, atol=1e-12)
 
@@ -209,9 +193,7 @@ BAD = [
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("potential", POTENTIALS)
-def test_a_round_that_overflows_leaves_the_state(
-    potential, structure, update, bad, sentence, change
-):
+def test_a_round_that_overflows_leaves_the_state(potential, structure, update, bad, sentence, change):
     learner = core(D, potential, structure, update=update, domain="l2", radius=2.0)
     for g in gradients():
         learner.step(g)

@@ -21,9 +21,7 @@ def test_nothing_learnt_gives_the_batch_model_back():
     """A step size that moves nothing: published weights are those that were given."""
     for structure in ("full", "block", "sketch", "diag", "iso"):
         for scaling in ("online", None):
-            model = AdaRegClassifier(
-                "adagrad", structure, eta=1e-12, scaling=scaling, max_iter=1, tol=None
-            )
+            model = AdaRegClassifier("adagrad", structure, eta=1e-12, scaling=scaling, max_iter=1, tol=None)
             if structure == "block":
                 model.set_params(blocks=2)
             model.fit(X, y, coef_init=BATCH.coef_, intercept_init=BATCH.intercept_)
@@ -36,10 +34,7 @@ def test_nothing_learnt_gives_the_batch_model_back():
 def test_rows_are_predicted_by_the_batch_model_from_the_first_on(structure, convert):
     rows = convert(X[:40])
     make = lambda: AdaRegClassifier(  # noqa: E731
-        structure=structure,
-        max_iter=1,
-        random_state=0,
-        **({"blocks": 2} if structure == "block" else {}),
+        structure=structure, max_iter=1, random_state=0, **({"blocks": 2} if structure == "block" else {})
     )
     begun = make().fit(rows, y[:40], coef_init=BATCH.coef_, intercept_init=BATCH.intercept_)
     anew = make().fit(rows, y[:40])
@@ -61,9 +56,7 @@ def test_all_candidates_begin_there_and_their_prior_is_centred_there(labels, fit
     target = np.arange(len(X)) % labels
     model = AdaRegClassifier(fit_intercept=fit_intercept, epsilon=1e9, max_iter=1)
     given = {"coef_init": coef} | ({"intercept_init": intercept} if fit_intercept else {})
-    state = model.partial_fit(
-        X[:1], target[:1], classes=np.arange(labels), sample_weight=[0.0]
-    )._state
+    state = model.partial_fit(X[:1], target[:1], classes=np.arange(labels), sample_weight=[0.0])._state
     begin_at(state, X, coef, intercept)
     state.snapshot = None
     np.testing.assert_allclose(model.coef_, coef, rtol=1e-12)

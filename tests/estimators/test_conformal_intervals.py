@@ -19,9 +19,7 @@ class Reference:
     """Adaptive conformal inference by its formulas, for one target."""
 
     def __init__(self):
-        self.lower, self.upper = (
-            {c: s * np.sqrt(np.pi / 2) * norm.ppf((1 + c) / 2) for c in LEVELS} for s in (-1, 1)
-        )
+        self.lower, self.upper = ({c: s * np.sqrt(np.pi / 2) * norm.ppf((1 + c) / 2) for c in LEVELS} for s in (-1, 1))
         self.m, self.t = 0.0, 0
 
     def ends(self, c):
@@ -30,10 +28,7 @@ class Reference:
             return -np.inf, np.inf
         low, high = self.nested()[c], self.nested(upper=True)[c]
         low, high = sorted([low, high])
-        return (
-            -np.inf if low <= -FARTHEST else low * self.m,
-            np.inf if high >= FARTHEST else high * self.m,
-        )
+        return (-np.inf if low <= -FARTHEST else low * self.m, np.inf if high >= FARTHEST else high * self.m)
 
     def nested(self, upper=False):
         """The ends by level, none within those of a lower one."""
@@ -70,9 +65,7 @@ X, Y = drifting(700)
 
 
 @pytest.mark.parametrize(
-    "params",
-    [{}, {"loss": "quantile", "quantile": 0.9}, {"loss": "poisson"}, {"structure": "diag"}],
-    ids=str,
+    "params", [{}, {"loss": "quantile", "quantile": 0.9}, {"loss": "poisson"}, {"structure": "diag"}], ids=str
 )
 def test_intervals_equal_the_reference_row_by_row(params):
     y = np.round(np.abs(Y)) if params.get("loss") == "poisson" else Y
@@ -121,9 +114,7 @@ def test_coverage_holds_under_drift():
 
 def test_coverage_holds_for_residuals_that_have_no_distribution():
     t = np.arange(3000.0)
-    np.testing.assert_allclose(
-        covered(np.where(t % 3 == 0, 1.0, -5.0) * (1 + t)), LEVELS, atol=0.02
-    )
+    np.testing.assert_allclose(covered(np.where(t % 3 == 0, 1.0, -5.0) * (1 + t)), LEVELS, atol=0.02)
     growing = np.exp(t / 100) * np.sin(t)
     assert (covered(growing) > LEVELS - 0.02).all()
 
@@ -161,9 +152,7 @@ def test_they_do_not_depend_on_chunks_threads_or_pickles():
 
 def test_units_of_targets_do_not_matter():
     plain = AdaRegRegressor().partial_fit(X, Y).predict_interval(X)
-    np.testing.assert_allclose(
-        AdaRegRegressor().partial_fit(X, 1024 * Y).predict_interval(X) / 1024, plain, rtol=1e-9
-    )
+    np.testing.assert_allclose(AdaRegRegressor().partial_fit(X, 1024 * Y).predict_interval(X) / 1024, plain, rtol=1e-9)
 
 
 def test_later_passes_and_failed_rounds_leave_them_alone():
@@ -190,9 +179,7 @@ def test_a_merged_model_has_intervals_between_those_of_its_parts():
 @pytest.mark.parametrize("coverage", [0.7, 90, None, "0.9", np.nan])
 def test_other_levels_are_refused(coverage):
     model = AdaRegRegressor().partial_fit(X, Y)
-    with pytest.raises(
-        ValueError, match=r"is not followed while learning; pass one of 0.5, 0.8, 0.9, 0.95, 0.99"
-    ):
+    with pytest.raises(ValueError, match=r"is not followed while learning; pass one of 0.5, 0.8, 0.9, 0.95, 0.99"):
         model.predict_interval(X, coverage=coverage)
 
 
@@ -204,10 +191,7 @@ def test_models_whose_predictions_were_others_are_refused():
     assert not hasattr(AdaRegClassifier(), "predict_interval")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [lambda t: t[:, :-1], lambda t: t[0], lambda t: np.repeat(t, 2, axis=0)],
-)
+@pytest.mark.parametrize("damage", [lambda t: t[:, :-1], lambda t: t[0], lambda t: np.repeat(t, 2, axis=0)])
 def test_damaged_quantiles_are_refused(damage):
     model = AdaRegRegressor().partial_fit(X, Y)
     kept = model.__getstate__()

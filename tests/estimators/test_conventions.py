@@ -141,9 +141,7 @@ def routing():
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("cls", BOTH)
 def test_every_piece_of_metadata_can_be_requested(cls):
-    asked = cls().set_fit_request(
-        sample_weight=True, X_val=True, y_val=True, sample_weight_val="weight_of_val"
-    )
+    asked = cls().set_fit_request(sample_weight=True, X_val=True, y_val=True, sample_weight_val="weight_of_val")
     asked.set_partial_fit_request(sample_weight=True).set_score_request(sample_weight=True)
     requests = asked.get_metadata_routing()
     assert requests.fit.requests == {
@@ -232,10 +230,6 @@ def test_every_kernel_is_compiled_by_the_directives_of_the_build_alone():
     kernels = [path for suffix in ("pyx", "pxd") for path in SOURCES.glob(f"**/*.{suffix}")]
     if not kernels:
         pytest.skip("an installed package has no sources")
-    assert '"freethreading_compatible": True' in (SOURCES.parent / "build_kernels.py").read_text(
-        "utf-8"
-    )
-    own = [
-        path.name for path in kernels if re.search(r"^# *cython:", path.read_text("utf-8"), re.M)
-    ]
+    assert '"freethreading_compatible": True' in (SOURCES.parent / "build_kernels.py").read_text("utf-8")
+    own = [path.name for path in kernels if re.search(r"^# *cython:", path.read_text("utf-8"), re.M)]
     assert own == []

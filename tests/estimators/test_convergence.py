@@ -42,9 +42,7 @@ def batch_model(X, y, loss, alpha, l1_ratio):
     elif l1_ratio == 0.0:
         model = LogisticRegression(C=1 / (n * alpha), tol=1e-10, max_iter=10_000)
     else:
-        model = LogisticRegression(
-            C=1 / (n * alpha), l1_ratio=l1_ratio, solver="saga", tol=1e-8, max_iter=10_000
-        )
+        model = LogisticRegression(C=1 / (n * alpha), l1_ratio=l1_ratio, solver="saga", tol=1e-8, max_iter=10_000)
     return model.fit(X, y)
 
 
@@ -119,14 +117,10 @@ def test_squared_error_comes_to_lasso_and_elastic_net(l1_ratio, potential, eta, 
 
 
 @pytest.mark.parametrize("structure", ["diag", "iso"])
-@pytest.mark.parametrize(
-    ("loss", "eta", "alpha"), [("log_loss", 2.0, 1e-2), ("squared_error", 0.1, 3e-3)]
-)
+@pytest.mark.parametrize(("loss", "eta", "alpha"), [("log_loss", 2.0, 1e-2), ("squared_error", 0.1, 3e-3)])
 def test_dual_averaging_comes_there_too(loss, eta, alpha, structure):
     for l1_ratio in (0.0, 0.5):
-        assert_converges(
-            loss, "adagrad", structure, eta, 300, alpha, l1_ratio, update="dual_averaging"
-        )
+        assert_converges(loss, "adagrad", structure, eta, 300, alpha, l1_ratio, update="dual_averaging")
 
 
 def test_a_users_potential_comes_there_too():

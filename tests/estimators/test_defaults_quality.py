@@ -51,9 +51,7 @@ def regression_share(seen, labels, rest, truth, **params):
     for alpha in (0.1, 1.0, 10.0, 30.0, 100.0):
         model = make_pipeline(StandardScaler(), Ridge(alpha))
         batch.append(mean_squared_error(truth, model.fit(seen, labels).predict(rest)))
-    reached = mean_squared_error(
-        truth, AdaRegRegressor(**params).partial_fit(seen, labels).predict(rest)
-    )
+    reached = mean_squared_error(truth, AdaRegRegressor(**params).partial_fit(seen, labels).predict(rest))
     return (reached - min(batch)) / (constant - min(batch))
 
 
@@ -72,9 +70,7 @@ def test_one_pass_of_the_classifier_is_close_to_the_tuned_batch_model(name, stru
 @pytest.mark.parametrize(("structure", "bound"), list(zip(STRUCTURES, DIABETES, strict=True)))
 def test_one_pass_of_the_regressor_is_close_to_the_tuned_batch_model(structure, bound):
     X, y = load_diabetes(return_X_y=True, scaled=False)
-    shares = [
-        regression_share(*shuffled(X, y, seed), structure=structure) for seed in range(SHUFFLES)
-    ]
+    shares = [regression_share(*shuffled(X, y, seed), structure=structure) for seed in range(SHUFFLES)]
     assert np.mean(shares) < bound
 
 
@@ -85,15 +81,10 @@ def test_the_same_data_in_other_units_gives_the_same_answers(name):
     seen, labels, rest, _ = shuffled(X, y, 0)
     for structure in STRUCTURES:
         raw = AdaRegClassifier(structure=structure).partial_fit(seen, labels, classes=np.unique(y))
-        other = AdaRegClassifier(structure=structure).partial_fit(
-            seen * factors, labels, classes=np.unique(y)
-        )
+        other = AdaRegClassifier(structure=structure).partial_fit(seen * factors, labels, classes=np.unique(y))
         expected = raw.decision_function(rest)
         np.testing.assert_allclose(
-            other.decision_function(rest * factors),
-            expected,
-            rtol=0,
-            atol=1e-6 * np.max(np.abs(expected)),
+            other.decision_function(rest * factors), expected, rtol=0, atol=1e-6 * np.max(np.abs(expected))
         )
 
 

@@ -53,9 +53,7 @@ def test_a_ball_on_standardised_rows():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     for seed in range(6):
-        model = AdaRegClassifier(
-            domain="l2", radius=10.0, scaling=None, max_iter=1, random_state=seed
-        )
+        model = AdaRegClassifier(domain="l2", radius=10.0, scaling=None, max_iter=1, random_state=seed)
         assert outside("l2", model.fit(X, y).coef_, 10.0) <= 1e-15
 
 
@@ -100,9 +98,7 @@ def test_an_inverse_that_has_lost_its_digits_is_had_from_G(domain):
         assert outside(domain, model.fit(X, y).coef_, 1.0) <= 1e-12
 
 
-@pytest.mark.parametrize(
-    ("potential", "structure"), [("ons", "full"), ("adagrad", "full"), ("adagrad", "diag")]
-)
+@pytest.mark.parametrize(("potential", "structure"), [("ons", "full"), ("adagrad", "full"), ("adagrad", "diag")])
 @pytest.mark.parametrize("radius", [0.5, 2.0])
 def test_theory_in_the_simplex_with_large_features(potential, structure, radius):
     # β = exp(−B) makes H as small as 1e-200 and less.
@@ -140,9 +136,7 @@ def test_what_is_published_is_in_the_simplex_although_units_grow(structure, aver
 @pytest.mark.parametrize("update", ["mirror_descent", "dual_averaging"])
 def test_chunks_give_the_same_model_to_the_bit_in_a_domain(domain, update):
     X, y = load_wine(return_X_y=True)
-    whole, parts = (
-        AdaRegClassifier("ons", "full", domain=domain, radius=0.1, update=update) for _ in range(2)
-    )
+    whole, parts = (AdaRegClassifier("ons", "full", domain=domain, radius=0.1, update=update) for _ in range(2))
     whole.partial_fit(X, y, classes=[0, 1, 2])
     for part in np.array_split(np.arange(len(X)), 7):
         parts.partial_fit(X[part], y[part], classes=[0, 1, 2])

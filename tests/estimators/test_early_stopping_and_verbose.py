@@ -7,14 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import (
-    accuracy_score,
-    check_scoring,
-    log_loss,
-    mean_pinball_loss,
-    mean_squared_error,
-    r2_score,
-)
+from sklearn.metrics import accuracy_score, check_scoring, log_loss, mean_pinball_loss, mean_squared_error, r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import estimator, rows, target
@@ -199,9 +192,7 @@ def test_my_own_validation_set_goes_through_a_pipeline_and_its_scaler(loss):
     by_hand = estimator(**make, **MAKE)
     by_hand.fit(scaler.transform(X), y, **{**own, "X_val": scaler.transform(own["X_val"])})
     with config_context(enable_metadata_routing=True):
-        model = estimator(**make, **MAKE).set_fit_request(
-            X_val=True, y_val=True, sample_weight_val=True
-        )
+        model = estimator(**make, **MAKE).set_fit_request(X_val=True, y_val=True, sample_weight_val=True)
         steps = [("scale", StandardScaler()), ("model", model)]
         pipeline = Pipeline(steps, transform_input=["X_val"]).fit(X, y, **own)
     assert pipeline[-1].validation_scores_ == by_hand.validation_scores_
@@ -398,12 +389,7 @@ def test_a_score_that_is_no_number_is_the_worst():
     X = rng.normal(size=(60, 3))
     scores = iter([np.nan, 0.3, 0.9, np.nan, 0.5])
     model = AdaRegRegressor(  # of which each pass is one over the rows
-        structure="diag",
-        early_stopping=True,
-        scoring=lambda *_: next(scores),
-        max_iter=5,
-        tol=None,
-        random_state=0,
+        structure="diag", early_stopping=True, scoring=lambda *_: next(scores), max_iter=5, tol=None, random_state=0
     ).fit(X, X[:, 0])
     assert model.validation_scores_ == [-np.inf, 0.3, 0.9, -np.inf, 0.5]
 
@@ -411,9 +397,7 @@ def test_a_score_that_is_no_number_is_the_worst():
 def test_predictions_whose_squares_overflow_are_scored_without_a_warning(recwarn):
     X = np.random.default_rng(0).normal(size=(40, 3))
     for structure in ("full", "diag"):
-        model = AdaRegRegressor(
-            structure=structure, early_stopping=True, scoring="r2", max_iter=2, tol=None
-        )
+        model = AdaRegRegressor(structure=structure, early_stopping=True, scoring="r2", max_iter=2, tol=None)
         model.fit(X, X[:, 0], X_val=1e200 * X, y_val=X[:, 0])
         if structure == "diag":
             assert model.validation_scores_ == [-np.inf, -np.inf]

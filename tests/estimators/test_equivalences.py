@@ -6,18 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy import sparse
-from support.data import (
-    POTENTIALS,
-    RADIUS,
-    STRUCTURES,
-    UPDATES,
-    FourthRoot,
-    estimator,
-    learn,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import POTENTIALS, RADIUS, STRUCTURES, UPDATES, FourthRoot, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg.model import _registry
 
@@ -36,13 +25,7 @@ VARIATIONS = {
     "ridge": {"alpha": 0.05, "average": 2.0},
     "ridge, last": {"alpha": 0.05, "average": False, "loss": "hinge"},
     "elastic net": {"alpha": 0.05, "l1_ratio": 0.5, "average": True},
-    "lasso in a box": {
-        "alpha": 0.05,
-        "l1_ratio": 1.0,
-        "average": False,
-        "domain": "box",
-        "radius": RADIUS,
-    },
+    "lasso in a box": {"alpha": 0.05, "l1_ratio": 1.0, "average": False, "domain": "box", "radius": RADIUS},
 }
 every_algorithm = [
     pytest.mark.parametrize("update", UPDATES),
@@ -61,9 +44,7 @@ def variations(structure):
     """Parameters to try; not every structure takes an L1 penalty."""
     for params in VARIATIONS.values():
         entry = _registry.STRUCTURES[structure]
-        if (entry.takes_l1 or not params.get("l1_ratio")) and (
-            entry.forgets or "half_life" not in params
-        ):
+        if (entry.takes_l1 or not params.get("l1_ratio")) and (entry.forgets or "half_life" not in params):
             yield params
 
 
@@ -71,10 +52,7 @@ def pair(potential, structure, update, params):
     """Two new estimators alike, and a stream for them."""
     X, score = rows(1, n=90)
     loss = params.get("loss", "squared_error")
-    make = [
-        estimator(potential, structure, **{"loss": loss, "update": update, **params})
-        for _ in range(2)
-    ]
+    make = [estimator(potential, structure, **{"loss": loss, "update": update, **params}) for _ in range(2)]
     return *make, X, target(loss, score)
 
 
@@ -87,9 +65,7 @@ def test_sparse_rows_give_the_dense_model(potential, structure, update):
         dense, compressed, X, y = pair(potential, structure, update, params)
         learn(dense, X, y)
         learn(compressed, sparse.csr_array(X), y)
-        np.testing.assert_allclose(
-            weights_of(compressed), weights_of(dense), rtol=1e-9, atol=1e-9, err_msg=str(params)
-        )
+        np.testing.assert_allclose(weights_of(compressed), weights_of(dense), rtol=1e-9, atol=1e-9, err_msg=str(params))
         assert compressed.progressive_loss_ == pytest.approx(dense.progressive_loss_, rel=1e-9)
 
 
@@ -111,9 +87,7 @@ def unsorted(X):
 def duplicated(X):
     """Every entry in two parts of itself, one behind the other."""
     X = sparse.csr_array(X)
-    X = sparse.csr_array(
-        (np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
-    )
+    X = sparse.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape)
     X.data[::2] *= 0.25
     X.data[1::2] *= 0.75
     return X
@@ -121,9 +95,7 @@ def duplicated(X):
 
 def with_explicit_zeros(X):
     full = np.tile(np.arange(X.shape[1], dtype=np.int32), len(X))
-    return sparse.csr_array(
-        (X.ravel().copy(), full, X.shape[1] * np.arange(len(X) + 1)), shape=X.shape
-    )
+    return sparse.csr_array((X.ravel().copy(), full, X.shape[1] * np.arange(len(X) + 1)), shape=X.shape)
 
 
 FORMATS = {
@@ -168,9 +140,7 @@ def test_int32_indptr_beside_int64_indices_is_read_right(structure):
     dense, mixed, X, y = pair("adagrad", structure, "mirror_descent", {})
     other = wide(X)
     other.indptr = other.indptr.astype(np.int32)
-    np.testing.assert_allclose(
-        weights_of(learn(mixed, other, y)), weights_of(learn(dense, X, y)), rtol=1e-9, atol=1e-9
-    )
+    np.testing.assert_allclose(weights_of(learn(mixed, other, y)), weights_of(learn(dense, X, y)), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -199,9 +169,7 @@ def test_chunks_give_the_model_of_the_whole_to_the_bit(potential, structure, upd
             for start, stop in pairwise(cuts):
                 learn(chunked, X[start:stop], y[start:stop])
                 _ = chunked.coef_  # publishing changes nothing
-            np.testing.assert_array_equal(
-                weights_of(chunked), weights_of(whole), err_msg=str(params)
-            )
+            np.testing.assert_array_equal(weights_of(chunked), weights_of(whole), err_msg=str(params))
             assert chunked.t_ == whole.t_ == 90
             assert chunked.progressive_loss_ == pytest.approx(whole.progressive_loss_, rel=1e-13)
 
@@ -266,9 +234,7 @@ def frozen(X):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(
-    "change", [np.array, sparse.csr_array, wide], ids=["dense", "csr", "int64"]
-)
+@pytest.mark.parametrize("change", [np.array, sparse.csr_array, wide], ids=["dense", "csr", "int64"])
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_read_only_rows_are_read(structure, change, dtype):
     writeable, readonly, X, y = pair("adagrad", structure, "mirror_descent", {"alpha": 0.01})
@@ -288,9 +254,7 @@ def test_the_input_is_never_modified(structure, form):
     weight = np.arange(60.0) % 3
     parts = [y, weight]
     if sparse.issparse(given):
-        parts += [given.data] + [
-            getattr(given, n) for n in ("indices", "indptr") if hasattr(given, n)
-        ]
+        parts += [given.data] + [getattr(given, n) for n in ("indices", "indptr") if hasattr(given, n)]
     elif isinstance(given, np.ndarray):
         parts.append(given)
     before = [part.copy() for part in parts]

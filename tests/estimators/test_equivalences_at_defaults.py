@@ -87,10 +87,7 @@ def test_the_model_is_the_same_whatever_n_jobs(structure, loss, change):
     X, y, _ = data(loss)
     if first_call(loss):
         y = np.arange(len(y)) % 9
-    one, *more = (
-        make(loss, structure, max_iter=2, tol=None, n_jobs=n).fit(change(X), y)
-        for n in (None, 2, 3)
-    )
+    one, *more = (make(loss, structure, max_iter=2, tol=None, n_jobs=n).fit(change(X), y) for n in (None, 2, 3))
     for model in more:
         assert_same_model(model, one)
 
@@ -181,9 +178,7 @@ def test_calls_of_any_length_give_the_same_model_to_the_bit(loss, outputs):
 
 @pytest.mark.parametrize("params", [{}, {"alpha": 0.01}, {"alpha": 0.01, "l1_ratio": 1.0}], ids=str)
 @pytest.mark.parametrize("outputs", [1, 3])
-@pytest.mark.parametrize(
-    "loss", [loss for loss in EVERY_LOSS if _registry.loss(loss).has_minimiser]
-)
+@pytest.mark.parametrize("loss", [loss for loss in EVERY_LOSS if _registry.loss(loss).has_minimiser])
 def test_each_row_is_predicted_by_what_was_published_before_it(loss, outputs, params):
     Z, y = stream_of(loss, outputs)
     labels = {"classes": np.unique(y)} if loss in _registry.CLASSIFICATION_LOSSES else {}
@@ -209,9 +204,7 @@ def test_each_of_many_targets_is_learnt_as_if_alone(loss):
         alone = learner_of(loss).partial_fit(Z, Y[:, k])
         np.testing.assert_allclose(together.coef_[k], alone.coef_, rtol=1e-7, atol=1e-12)
         for name, weight in alone.candidate_weights_.items():
-            assert together.candidate_weights_[name][k] == pytest.approx(
-                weight, rel=1e-7, abs=1e-12
-            )
+            assert together.candidate_weights_[name][k] == pytest.approx(weight, rel=1e-7, abs=1e-12)
 
 
 @pytest.mark.parametrize("loss", [n for n in _registry.CLASSIFICATION_LOSSES if n != "log_loss"])

@@ -13,17 +13,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score, r2_score
-from support.data import (
-    POTENTIALS,
-    STRUCTURES,
-    UPDATES,
-    FourthRoot,
-    estimator,
-    learn,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import POTENTIALS, STRUCTURES, UPDATES, FourthRoot, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model import _registry
@@ -64,9 +54,7 @@ def test_the_progressive_loss_goes_on_with_partial_fit():
     model = learn(estimator(), X[:50], Y[:50])
     first = model.progressive_loss_
     learn(model, X[50:], Y[50:])
-    assert model.progressive_loss_ == pytest.approx(
-        learn(estimator(), X, Y).progressive_loss_, rel=1e-13
-    )
+    assert model.progressive_loss_ == pytest.approx(learn(estimator(), X, Y).progressive_loss_, rel=1e-13)
     assert model.progressive_loss_ != first
 
 
@@ -284,8 +272,7 @@ def test_regressors_predict_margins_and_poisson_their_exponential(loss):
 def test_losses_have_the_parameters_they_are_named_for():
     """The quantile leaves its share below, and the insensitive zone is where nothing is learnt."""
     low, high = (
-        estimator("adagrad", "full", loss="quantile", quantile=q, max_iter=40).fit(X, SCORE)
-        for q in (0.1, 0.9)
+        estimator("adagrad", "full", loss="quantile", quantile=q, max_iter=40).fit(X, SCORE) for q in (0.1, 0.9)
     )
     assert np.mean(low.predict(X) > SCORE) < 0.25
     assert np.mean(high.predict(X) > SCORE) > 0.75
@@ -373,9 +360,7 @@ def test_two_threads_fit_two_models_in_the_time_of_one():
         if ratios[-1] <= 1.3:
             return
     load = os.getloadavg()[0]
-    shared = (
-        "PYTEST_XDIST_WORKER" in os.environ
-    )  # another worker has the second core; -n 0 has both
+    shared = "PYTEST_XDIST_WORKER" in os.environ  # another worker has the second core; -n 0 has both
     if load > 1.5 or shared:
         pytest.skip(f"the cores have other work (load {load:.1f}, best ratio {min(ratios):.2f})")
     assert min(ratios) <= 1.3

@@ -53,9 +53,7 @@ def test_weights_that_flip_in_mid_stream_are_learnt_anew(potential, structure):
     rng = np.random.default_rng(3)
     Z = rng.normal(size=(6000, 6))
     truth = rng.normal(size=6)
-    y = np.where(
-        Z @ truth * np.where(np.arange(6000) < 4000, 1, -1) + rng.normal(size=6000) > 0, 1, 0
-    )
+    y = np.where(Z @ truth * np.where(np.arange(6000) < 4000, 1, -1) + rng.normal(size=6000) > 0, 1, 0)
     losses = []
     for half_life in (None, 200.0):
         eta = {"adagrad": 1.0, "ons": 6.0}[potential]

@@ -82,20 +82,13 @@ def test_an_interrupt_at_any_point_leaves_the_model_at_a_finished_round(case, mo
         assert_stands_where(model, twin)
         rest = slice(model.t_, 100)
         if rest.start < rest.stop:
-            assert_stands_where(
-                model.partial_fit(X[rest], y[rest]), twin.partial_fit(X[rest], y[rest])
-            )
+            assert_stands_where(model.partial_fit(X[rest], y[rest]), twin.partial_fit(X[rest], y[rest]))
     assert n > 30, "the whole call has run"
 
 
 @by_signals
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"potential": "adagrad", "structure": "full", "refresh": 0.0},
-        {},
-        {"loss": "hinge", "n_jobs": 2},
-    ],
+    "params", [{"potential": "adagrad", "structure": "full", "refresh": 0.0}, {}, {"loss": "hinge", "n_jobs": 2}]
 )
 def test_control_c_is_answered_soon_and_leaves_no_thread(params):
     rng = np.random.default_rng(0)
@@ -118,9 +111,7 @@ LONG_CALLS = {
     "fit, early stopping": lambda model, X, y: (
         clone(model).set_params(early_stopping=True, max_iter=1000, tol=None).fit(X, y)
     ),
-    "partial_fit_predict": lambda model, X, y: clone(model).partial_fit_predict(
-        X, y, classes=[0, 1]
-    ),
+    "partial_fit_predict": lambda model, X, y: clone(model).partial_fit_predict(X, y, classes=[0, 1]),
     "merge": lambda model, X, y: merge([model, model]),
     "record": lambda model, X, y: regret.record(clone(model), X, y),
     "predict": lambda model, X, y: model.predict_proba(X),

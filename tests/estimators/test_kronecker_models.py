@@ -127,9 +127,7 @@ def test_a_row_without_entries_only_moves_the_intercepts():
 # --- quality --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("potential", "eta", "epochs"), [("adagrad", 1.0, 60), ("ons", 8.0, 60), ("pnorm", 1.0, 60)]
-)
+@pytest.mark.parametrize(("potential", "eta", "epochs"), [("adagrad", 1.0, 60), ("ons", 8.0, 60), ("pnorm", 1.0, 60)])
 def test_many_epochs_reach_the_optimum_of_multinomial_logistic_regression(potential, eta, epochs):
     X, y = load_iris(return_X_y=True)
     X, alpha = maxabs_scale(X), 0.01
@@ -175,10 +173,7 @@ def test_one_pass_with_auto_step_sizes_learns_digits(potential):
             {"potential": FourthRoot(), "eta": "auto"},
             r"potential=FourthRoot\(.*\) with structure='kronecker' is not supported, .* 'adagrad' or 'ons' or 'pnorm'",
         ),
-        (
-            {"eta": "theory"},
-            "eta='theory' is not defined here: .* structure='kronecker' takes none; pass a number",
-        ),
+        ({"eta": "theory"}, "eta='theory' is not defined here: .* structure='kronecker' takes none; pass a number"),
     ],
 )
 def test_what_is_not_supported_is_refused_in_a_sentence(params, message):

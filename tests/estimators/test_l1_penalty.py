@@ -53,9 +53,7 @@ def unmet(loss, X, y, model, alpha, l1_ratio, weight=1.0):
     """How far the model is from the optimality conditions, over alpha · l1_ratio."""
     X = X.toarray() if sparse.issparse(X) else X
     w, b = model.coef_.ravel(), model.intercept_.item()
-    slopes = weight * np.array(
-        [LOSSES[loss](m, t, {})[1] for m, t in zip(X @ w + b, y, strict=True)]
-    )
+    slopes = weight * np.array([LOSSES[loss](m, t, {})[1] for m, t in zip(X @ w + b, y, strict=True)])
     gradient = X.T @ slopes / len(y) + alpha * (1 - l1_ratio) * w
     l1 = alpha * l1_ratio
     off = np.where(w == 0, np.maximum(abs(gradient) - l1, 0), abs(gradient + l1 * np.sign(w)))
@@ -97,9 +95,9 @@ def test_fit_has_the_objective_and_the_support_of_saga(d):
     X, score = rows(d)
     y = np.digitize(score, np.quantile(score, [0.3, 0.7]))
     for labels in (y > 0, y):
-        best = LogisticRegression(
-            C=1 / (len(y) * 0.02), l1_ratio=1.0, solver="saga", tol=1e-6, max_iter=20_000
-        ).fit(X, labels)
+        best = LogisticRegression(C=1 / (len(y) * 0.02), l1_ratio=1.0, solver="saga", tol=1e-6, max_iter=20_000).fit(
+            X, labels
+        )
         model = AdaRegClassifier(alpha=0.02, l1_ratio=1.0).fit(X, labels)
 
         def objective(of, labels=labels):
@@ -210,9 +208,7 @@ def test_the_model_tends_to_the_one_without_a_penalty(structure, params):
     free = AdaRegRegressor(structure=structure, random_state=0, max_iter=1, **none).fit(X, y)
     gaps = []
     for alpha in (1e-3, 1e-5, 1e-7):
-        model = AdaRegRegressor(
-            structure=structure, alpha=alpha, random_state=0, max_iter=1, **params
-        ).fit(X, y)
+        model = AdaRegRegressor(structure=structure, alpha=alpha, random_state=0, max_iter=1, **params).fit(X, y)
         assert model.method_ == free.method_
         gaps.append(np.abs(model.coef_ - free.coef_).max() / np.abs(free.coef_).max())
     assert gaps[1] < 0.1 * gaps[0]
@@ -225,8 +221,7 @@ def test_memories_that_forget_go_on_under_a_penalty():
     score[300:] *= -1
     for y in (score > 0, score > 1.0):
         model, free = (
-            AdaRegClassifier(**params).partial_fit(X, y, classes=np.unique(y))
-            for params in ({"alpha": 1e-10}, {})
+            AdaRegClassifier(**params).partial_fit(X, y, classes=np.unique(y)) for params in ({"alpha": 1e-10}, {})
         )
         assert model.method_ == free.method_ == "information"
         assert model.memory_ == pytest.approx(free.memory_, rel=1e-5)
@@ -275,9 +270,7 @@ def test_a_penalty_that_does_nothing_does_not_make_fit_overfit(d):
     X, score = rows(d, n=200)
     y = score > 0
     free = AdaRegClassifier(random_state=0).fit(X, y)
-    for l1_ratio in (
-        (0.0, 1.0) if d > 100 else (0.0,)
-    ):  # with an L1 penalty the full structure publishes one candidate
+    for l1_ratio in (0.0, 1.0) if d > 100 else (0.0,):  # with an L1 penalty the full structure publishes one candidate
         model = AdaRegClassifier(alpha=1e-9, l1_ratio=l1_ratio, random_state=0).fit(X, y)
         np.testing.assert_allclose(model.predict_proba(X), free.predict_proba(X), atol=1e-4)
 

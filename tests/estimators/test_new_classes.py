@@ -32,9 +32,7 @@ MODELS = [
     pytest.param({"structure": "diag", "half_life": 100.0, "eta": 0.5}, 6, id="diag, half-life"),
     pytest.param({"alpha": 1e-3, "l1_ratio": 0.5}, 6, id="penalty"),
     *(
-        pytest.param(
-            {"potential": p, "structure": s, "eta": 0.5, "scaling": c}, 6, id=f"{p}-{s}-{c}"
-        )
+        pytest.param({"potential": p, "structure": s, "eta": 0.5, "scaling": c}, 6, id=f"{p}-{s}-{c}")
         for p in ("adagrad", "ons")
         for s in ("full", "block", "diag", "iso")
         for c in ("online", None)
@@ -65,9 +63,7 @@ def test_known_classes_lose_nothing(params, d, as_sparse):
     grown = model.intercept_[[0, 1, 3]] - intercept
     # the constant prediction of a softmax has its zero where it has the mean of all classes
     common = grown.mean() if model.method_ == "information" and model.loss == "log_loss" else 0.0
-    np.testing.assert_allclose(
-        grown, common, rtol=0.0, atol=1e-12 * np.abs(intercept).max() + 1e-15
-    )
+    np.testing.assert_allclose(grown, common, rtol=0.0, atol=1e-12 * np.abs(intercept).max() + 1e-15)
     np.testing.assert_array_equal(model.predict(X), before.predict(X))
     if model.loss == "log_loss":
         odds = model.predict_proba(X)
@@ -134,9 +130,7 @@ def test_a_new_class_has_no_sums_and_the_others_keep_theirs(loss, rows):
         r, counts = new["r"].swapaxes(0, 2), new["counts"].T
         assert not r[2].any()
     else:
-        old, new = (
-            [np.concatenate([a[name] for a in part]) for name in ("G", "r")] for part in blocks
-        )
+        old, new = ([np.concatenate([a[name] for a in part]) for name in ("G", "r")] for part in blocks)
         for before_, after in zip(old, new, strict=True):
             np.testing.assert_array_equal(after[[0, 1, 3]], before_)
             assert not after[2].any()
@@ -200,10 +194,7 @@ def test_progressive_predictions_know_the_new_class():
 @pytest.mark.parametrize(
     ("params", "words"),
     [
-        (
-            {"update": "dual_averaging", "eta": 0.5, "potential": "adagrad"},
-            "update='dual_averaging'",
-        ),
+        ({"update": "dual_averaging", "eta": 0.5, "potential": "adagrad"}, "update='dual_averaging'"),
         ({"domain": "l2", "radius": 1.0}, "domain='l2'"),
         ({"structure": "sketch", "rank": 2}, "structure='sketch'"),
         ({"structure": "kronecker"}, "structure='kronecker'"),

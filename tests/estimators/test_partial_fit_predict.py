@@ -32,9 +32,7 @@ def row_by_row(model, X, y, weights=None, method="predict", **classes):
     for i in range(X.shape[0]):
         row = slice(i, i + 1)
         said.append(getattr(model, method)(X[row])[0] if hasattr(model, "coef_") else None)
-        model.partial_fit(
-            X[row], y[row], sample_weight=None if weights is None else weights[row], **classes
-        )
+        model.partial_fit(X[row], y[row], sample_weight=None if weights is None else weights[row], **classes)
     return said
 
 
@@ -89,9 +87,7 @@ def test_it_is_what_the_model_would_have_said(structure, update, average, params
     assert played or params.get("half_life")
 
 
-@pytest.mark.parametrize(
-    "method", ["predict", "predict_proba", "predict_log_proba", "decision_function"]
-)
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
 @pytest.mark.parametrize("classes", CLASSES)
 def test_every_method_of_a_classifier(classes, method):
     one, slow = AdaRegClassifier(), AdaRegClassifier()
@@ -133,9 +129,7 @@ def test_rows_of_weight_zero_are_predicted_and_not_learnt_from(params):
     given = {"classes": CLASSES["three"], "method": "decision_function"}
     model = assert_same(lambda: AdaRegClassifier(**params), X, y, weights, **given)
     assert model.t_ == np.count_nonzero(weights)
-    begun_with_zeros = AdaRegClassifier(**params).partial_fit_predict(
-        X, y, sample_weight=weights[::-1].copy(), **given
-    )
+    begun_with_zeros = AdaRegClassifier(**params).partial_fit_predict(X, y, sample_weight=weights[::-1].copy(), **given)
     assert np.isfinite(begun_with_zeros).all()
 
 
@@ -167,18 +161,14 @@ def test_the_progressive_loss_is_the_loss_of_these_predictions(classes, make):
     P = model.partial_fit_predict(X, y, **given)
     assert model.progressive_loss_ == pytest.approx(-np.mean(P[np.arange(N), y]), rel=1e-8)
     assert model._state.progress.total("mistakes") == np.sum(P.argmax(axis=1) != y)
-    if (
-        model.method_ == "algorithm1"
-    ):  # an average that is asked for by name leaves it to the iterates
+    if model.method_ == "algorithm1":  # an average that is asked for by name leaves it to the iterates
         iterates = make().set_params(average=True)
         iterates.partial_fit_predict(X, y, **given)
         plain = make().set_params(average=False).partial_fit(X, y, classes=CLASSES[classes])
         assert iterates.progressive_loss_ == pytest.approx(plain.progressive_loss_, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"structure": "diag"}, {"loss": "absolute_error"}, {"epsilon": 1.0}], ids=str
-)
+@pytest.mark.parametrize("params", [{}, {"structure": "diag"}, {"loss": "absolute_error"}, {"epsilon": 1.0}], ids=str)
 def test_so_it_is_for_numbers(params):
     model = AdaRegRegressor(**params)
     gap = model.partial_fit_predict(X, SCORE + 7.0) - (SCORE + 7.0)
@@ -203,8 +193,7 @@ def test_a_method_that_there_is_not_is_refused_before_anything_is_learnt():
     with pytest.raises(AttributeError, match="probability estimates are not available"):
         model.partial_fit_predict(X, LABELS["two"], [0, 1], method="predict_proba")
     with pytest.raises(
-        ValueError,
-        match="method='margin' is not something that a classifier predicts; pass one of 'predict'",
+        ValueError, match="method='margin' is not something that a classifier predicts; pass one of 'predict'"
     ):
         model.partial_fit_predict(X, LABELS["two"], [0, 1], method="margin")
     assert not hasattr(model, "t_")

@@ -20,15 +20,7 @@ def refused(words, kind=ValueError):
 
 
 def snapshot(model):
-    names = (
-        "t_",
-        "n_features_in_",
-        "progressive_loss_",
-        "n_iter_",
-        "loss_curve_",
-        "eta_",
-        "epsilon_",
-    )
+    names = ("t_", "n_features_in_", "progressive_loss_", "n_iter_", "loss_curve_", "eta_", "epsilon_")
     return [weights_of(model).copy(), *(getattr(model, name) for name in names)]
 
 
@@ -95,9 +87,7 @@ def test_a_parameter_out_of_range(name, value):
         for method in ("fit", "partial_fit"):
             model = estimator(**{**base, "alpha": 0.0}).set_params(**{name: value})
             classes = {"classes": [-1, 1]} if method == "partial_fit" and not base else {}
-            assert_refused_without_a_trace(
-                words, lambda m, f=method, c=classes: getattr(m, f)(X, Y, **c), model
-            )
+            assert_refused_without_a_trace(words, lambda m, f=method, c=classes: getattr(m, f)(X, Y, **c), model)
     running = learn(estimator(), X, Y).set_params(**{name: value})
     assert_refused_without_a_trace(words, lambda m: m.fit(X, Y), running)
     if name in CHANGES:
@@ -106,8 +96,7 @@ def test_a_parameter_out_of_range(name, value):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("huber_delta", 0.0), ("quantile", 0.0), ("quantile", 1.0), ("insensitivity", -0.1)],
+    ("name", "value"), [("huber_delta", 0.0), ("quantile", 0.0), ("quantile", 1.0), ("insensitivity", -0.1)]
 )
 def test_a_parameter_of_a_loss_out_of_range(name, value):
     model = AdaRegRegressor(**{name: value})
@@ -224,10 +213,7 @@ BAD_ROWS = [
     (X[:0], "Found array with 0 sample"),
     (X[:, :0], "0 feature|X has 0 features"),
     (X + 1j, "Complex data not supported"),
-    (
-        np.full(X.shape, "a"),
-        "X has text in it .could not convert string to float: 'a'.; encode it first",
-    ),
+    (np.full(X.shape, "a"), "X has text in it .could not convert string to float: 'a'.; encode it first"),
 ]
 
 
@@ -307,13 +293,9 @@ def test_labels_that_are_not_among_the_classes():
 
 def test_the_first_partial_fit_needs_the_classes_and_later_ones_cannot_change_them():
     new, running = estimator(), learn(estimator(), X, Y)
+    assert_refused_without_a_trace("needs classes in its first call", lambda m: m.partial_fit(X, Y), new)
     assert_refused_without_a_trace(
-        "needs classes in its first call", lambda m: m.partial_fit(X, Y), new
-    )
-    assert_refused_without_a_trace(
-        "labels that this model does not know",
-        lambda m: m.partial_fit(X, Y, classes=[-1, 1, 2]),
-        running,
+        "labels that this model does not know", lambda m: m.partial_fit(X, Y, classes=[-1, 1, 2]), running
     )
     running.partial_fit(X, Y, classes=[1, -1])  # the same in another order
 

@@ -88,9 +88,7 @@ def test_a_parameter_of_the_loss_may_change_in_mid_stream():
 # --- a first call that fails ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "params", [{"n_jobs": 0}, {"domain": "l2", "radius": 10**400}, {"alpha": 10**400}]
-)
+@pytest.mark.parametrize("params", [{"n_jobs": 0}, {"domain": "l2", "radius": 10**400}, {"alpha": 10**400}])
 @pytest.mark.parametrize("several", [False, True])
 def test_a_first_partial_fit_that_fails_leaves_no_model(params, several):
     model = estimator(loss="squared_error", **params)
@@ -143,9 +141,7 @@ def test_early_stopping_in_partial_fit_is_warned_of_once():
 # --- messages and warnings ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("make", "y"), [(AdaRegClassifier, Y), (lambda: AdaRegRegressor(loss="poisson"), COUNTS)]
-)
+@pytest.mark.parametrize(("make", "y"), [(AdaRegClassifier, Y), (lambda: AdaRegRegressor(loss="poisson"), COUNTS)])
 def test_a_column_of_targets_warns_once(make, y):
     for method in ("fit", "partial_fit"):
         keywords = {"classes": [-1, 1]} if make is AdaRegClassifier and method != "fit" else {}

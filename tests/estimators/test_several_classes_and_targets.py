@@ -47,8 +47,7 @@ def test_softmax_slopes_are_the_derivatives_of_its_value(outputs, scale):
         value, slopes = loss(margins, target)
         assert value == pytest.approx(logsumexp(margins) - margins[y], rel=1e-12, abs=1e-14)
         numeric = [
-            (loss(margins + h * e, target)[0] - loss(margins - h * e, target)[0]) / (2 * h)
-            for e in np.eye(outputs)
+            (loss(margins + h * e, target)[0] - loss(margins - h * e, target)[0]) / (2 * h) for e in np.eye(outputs)
         ]
         np.testing.assert_allclose(slopes, numeric, atol=1e-8)
         assert slopes.sum() == pytest.approx(0.0, abs=1e-15)
@@ -75,17 +74,13 @@ def test_one_against_the_rest_is_the_sum_of_its_outputs(loss):
 # --- softmax: the rounds --------------------------------------------------------------------------
 
 
-def softmax_reference(
-    X, y, omega, potential, structure, update, average, domain, radius, alpha, eta, epsilon
-):
+def softmax_reference(X, y, omega, potential, structure, update, average, domain, radius, alpha, eta, epsilon):
     """Algorithm 1 with one weight vector a class: (K, D) of the published model, and the mean loss."""
     Z = np.column_stack([X, np.ones(len(X))])
     D, d = Z.shape[1], X.shape[1]
     psi = PSI[potential](eta, 2.0)
     outputs = [
-        WeightVector(
-            D, d, psi, structure, epsilon, update, domain, radius, alpha, 0.0, PAIRS[: d // 2]
-        )
+        WeightVector(D, d, psi, structure, epsilon, update, domain, radius, alpha, 0.0, PAIRS[: d // 2])
         for _ in range(K)
     ]
     losses = []
@@ -99,8 +94,7 @@ def softmax_reference(
             output.step(z, weight * slope)
     weights, losses = np.array(losses).T
     published = [
-        output.last_iterate() if average is False else mean_iterate(np.array(output.x), average)
-        for output in outputs
+        output.last_iterate() if average is False else mean_iterate(np.array(output.x), average) for output in outputs
     ]
     return np.array(published), np.average(losses, weights=weights)
 
@@ -142,9 +136,7 @@ class TwoOutputs(AdaRegClassifier):
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("potential", POTENTIALS)
-def test_softmax_of_two_classes_with_half_the_step_is_the_sigmoid(
-    potential, structure, update, domain
-):
+def test_softmax_of_two_classes_with_half_the_step_is_the_sigmoid(potential, structure, update, domain):
     """The weight vectors mirror each other, so both have the sigmoid's G; their difference is its x.
 
     Each takes half its step, hence eta / 2, and has half its length, hence radius / 2.
@@ -195,9 +187,7 @@ def multinomial_objective(model, X, y, alpha):
         (load_iris, "ons", "full", 1.0, 50),
     ],
 )
-def test_many_epochs_reach_the_optimum_of_multinomial_logistic_regression(
-    load, potential, structure, eta, epochs
-):
+def test_many_epochs_reach_the_optimum_of_multinomial_logistic_regression(load, potential, structure, eta, epochs):
     X, y = load(return_X_y=True)
     X, alpha = maxabs_scale(X), 0.01
     batch = LogisticRegression(C=1 / (len(y) * alpha), tol=1e-9, max_iter=10_000).fit(X, y)
@@ -241,9 +231,7 @@ def test_one_vs_rest_agrees_with_scikit_learns_wrapper(loss):
     X, y = load_iris(return_X_y=True)
     binary = estimator("ons", "full", loss=loss)
     ours, theirs = clone(binary).fit(X, y), OneVsRestClassifier(binary).fit(X, y)
-    np.testing.assert_allclose(
-        ours.decision_function(X), theirs.decision_function(X), rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
@@ -362,9 +350,7 @@ def test_several_targets_are_as_many_regressions(loss, structure):
             assert alone.coef_.shape == (4,)
             assert alone.intercept_.shape == (1,)
             np.testing.assert_allclose(model.coef_[k], alone.coef_, rtol=1e-9, atol=1e-12)
-            np.testing.assert_allclose(
-                model.predict(rows_)[:, k], alone.predict(rows_), rtol=1e-9, atol=1e-12
-            )
+            np.testing.assert_allclose(model.predict(rows_)[:, k], alone.predict(rows_), rtol=1e-9, atol=1e-12)
             total += alone.progressive_loss_
         assert model.progressive_loss_ == pytest.approx(total, rel=1e-9)
 

@@ -52,9 +52,7 @@ def test_four_threads_that_learn_take_turns(model):
     learner = pickle.loads(pickle.dumps(model)).partial_fit(X[:200], y[:200], **first)
 
     def learn(part):
-        return lambda: [
-            learner.partial_fit(X[k : k + 10], y[k : k + 10]) for k in range(part, part + 250, 10)
-        ]
+        return lambda: [learner.partial_fit(X[k : k + 10], y[k : k + 10]) for k in range(part, part + 250, 10)]
 
     in_threads(*(learn(part) for part in (200, 450, 700, 950)))
     assert learner.t_ == 1200
@@ -139,9 +137,7 @@ READ_OF = {
 
 
 @pytest.mark.parametrize(
-    "model",
-    [AdaRegClassifier("ons", "full", eta=3.0, average=20.0), AdaRegRegressor("adagrad", "diag")],
-    ids=repr,
+    "model", [AdaRegClassifier("ons", "full", eta=3.0, average=20.0), AdaRegRegressor("adagrad", "diag")], ids=repr
 )
 def test_whoever_reads_beside_a_learner_sees_what_some_round_left(model):
     """The learner may stop after every row; a reading has to be that of a twin that learnt row by row."""
@@ -166,11 +162,7 @@ def test_whoever_reads_beside_a_learner_sees_what_some_round_left(model):
             done.set()
 
         def read(own, learner=learner, seen=seen, done=done):
-            return lambda: [
-                seen[name].add(READERS[name](learner))
-                for _ in iter(done.is_set, True)
-                for name in own
-            ]
+            return lambda: [seen[name].add(READERS[name](learner)) for _ in iter(done.is_set, True) for name in own]
 
         in_threads(learn, read(names[::2]), read(names[1::2]))
         for name in names:

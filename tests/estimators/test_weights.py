@@ -96,10 +96,7 @@ def test_a_class_of_weight_zero_is_removed_before_shuffling_and_splitting(early_
     X, y, _ = labelled(n=200)
     others, bees = np.flatnonzero(y != "bee"), np.flatnonzero(y == "bee")
     params = {"max_iter": 4, "shuffle": True, "early_stopping": early_stopping}
-    models = [
-        estimator("ons", "full", class_weight={"bee": 0}, random_state=0, **params)
-        for _ in range(2)
-    ]
+    models = [estimator("ons", "full", class_weight={"bee": 0}, random_state=0, **params) for _ in range(2)]
     models[0].fit(X, y)
     few = np.append(others, bees[:3])
     models[1].fit(X[few], y[few])
@@ -149,9 +146,7 @@ def test_weights_of_classes_are_weights_of_their_rows(loss, structure, sample_we
     assert_same_model(by_class.fit(X, y, weight), by_row.fit(X, y, each))
     by_class = estimator("ons", structure, class_weight=factors, loss=loss)
     by_row = estimator("ons", structure, loss=loss)
-    assert_same_model(
-        by_class.partial_fit(X, y, NAMES, weight), by_row.partial_fit(X, y, NAMES, each)
-    )
+    assert_same_model(by_class.partial_fit(X, y, NAMES, weight), by_row.partial_fit(X, y, NAMES, each))
 
 
 def test_weights_of_two_classes_by_any_kind_of_label():
@@ -198,9 +193,7 @@ def test_balanced_in_fit_is_scikit_learns_balanced_on_the_rows_with_weight(sampl
     X, y, weight = labelled()
     weight = weight if sample_weight else np.ones(len(y))
     live = weight > 0
-    factors = dict(
-        zip(NAMES, compute_class_weight("balanced", classes=NAMES, y=y[live]), strict=True)
-    )
+    factors = dict(zip(NAMES, compute_class_weight("balanced", classes=NAMES, y=y[live]), strict=True))
     params = {"max_iter": 3, "shuffle": True, "random_state": 0}
     balanced = estimator("ons", "full", class_weight="balanced", **params).fit(X, y, weight)
     by_dict = estimator("ons", "full", class_weight=factors, **params).fit(X, y, weight)

@@ -132,27 +132,21 @@ def recent_side_equals_reference(loss, n, monkeypatch, turn=0.5, **variant):
     y = target(loss, np.where(np.arange(n) < turn * n, score, 1 - score))
     reference = {"n_classes": 3} if loss == "softmax" else {"loss": loss}
     for w in (None, weight):
-        expected, _ = stacked(
-            Z, y, sample_weight=w, potential="auto", recent=True, **reference, **variant
-        )
+        expected, _ = stacked(Z, y, sample_weight=w, potential="auto", recent=True, **reference, **variant)
         model = estimator(loss, **variant).fit(sparse.csr_array(Z), y, sample_weight=w)
         weights = np.atleast_2d(model.coef_)
         if model.fit_intercept:
             weights = np.column_stack([weights, model.intercept_])
         most = np.max(np.abs(expected))
         np.testing.assert_allclose(weights, expected, rtol=1e-8, atol=1e-8 * most)
-        never = estimator(loss, half_life=None, **variant).fit(
-            sparse.csr_array(Z), y, sample_weight=w
-        )
+        never = estimator(loss, half_life=None, **variant).fit(sparse.csr_array(Z), y, sample_weight=w)
         yield model, never
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @every_loss
 def test_the_recent_side(loss, intercept, monkeypatch):
-    for model, never in recent_side_equals_reference(
-        loss, 60, monkeypatch, fit_intercept=intercept
-    ):
+    for model, never in recent_side_equals_reference(loss, 60, monkeypatch, fit_intercept=intercept):
         assert not np.allclose(model.coef_, never.coef_, rtol=1e-4, atol=0)
 
 

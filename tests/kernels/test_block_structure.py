@@ -9,17 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from support.data import (
-    POTENTIALS,
-    RADIUS,
-    UPDATES,
-    FourthRoot,
-    estimator,
-    learn,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import POTENTIALS, RADIUS, UPDATES, FourthRoot, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
 from sklearn_adareg.model import _feature_blocks
@@ -156,8 +146,7 @@ def test_lazy_blocks_of_16_stand_features_twice_and_in_other_units():
     X[:, 5], X[:, 8] = X[:, 4], 0.0
     X[:, 16:] *= np.logspace(-2, 2, 16)
     exact, lazy = (
-        learn(estimator("adagrad", "block", blocks=16, refresh=delta, epsilon=1e-2), X, y)
-        for delta in (0.0, 1e-9)
+        learn(estimator("adagrad", "block", blocks=16, refresh=delta, epsilon=1e-2), X, y) for delta in (0.0, 1e-9)
     )
     assert np.linalg.cond(of_size(exact, 16)["G"][1]) > 1e7
     np.testing.assert_allclose(lazy.coef_, exact.coef_, rtol=1e-6, atol=1e-9)
@@ -203,10 +192,7 @@ def test_closed_forms_in_blocks_lie_between_those_of_their_relatives():
         assert bound(G, 2.0, structure="block", blocks=6) == pytest.approx(bound(G, 2.0))
         diag = bound(G, 2.0, structure="diag")
         assert bound(G, 2.0, structure="block", blocks=1) == pytest.approx(diag)
-    ons = [
-        regret.ons_bound(G, 2.0, epsilon=1.0, eta=1.0, structure="block", blocks=size)
-        for size in (6, 3, 1)
-    ]
+    ons = [regret.ons_bound(G, 2.0, epsilon=1.0, eta=1.0, structure="block", blocks=size) for size in (6, 3, 1)]
     assert ons == sorted(ons)  # log det grows as entries beside the blocks are dropped
     with pytest.raises(ValueError, match="structure='block' needs blocks"):
         regret.adagrad_bound(G, 2.0, structure="block")

@@ -66,9 +66,7 @@ def test_wide_and_narrow_vectors_learn_the_same(d, narrow):
             pair = []
             for stay in (True, False):
                 _diagonal.stay_narrow(stay)
-                pair.append(
-                    AdaRegClassifier("adagrad", **{"structure": "diag", **params}).fit(kind(X), y)
-                )
+                pair.append(AdaRegClassifier("adagrad", **{"structure": "diag", **params}).fit(kind(X), y))
             np.testing.assert_allclose(pair[0].coef_, pair[1].coef_, rtol=1e-11, atol=1e-13)
             assert pair[0].progressive_loss_ == pytest.approx(pair[1].progressive_loss_, rel=1e-12)
 
@@ -145,19 +143,14 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(
-    ("bad", "words"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
-)
+@pytest.mark.parametrize(("bad", "words"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 @pytest.mark.parametrize("where", [(0, 0), (31, 2), (59, 4)])
 def test_fit_refuses_rows_that_are_not_finite_and_keeps_the_model(where, bad, words, kind):
     X, y = rows(5, zeros=0.0)
     spoilt = X.copy()
     spoilt[where] = bad
     for settings in SETTINGS:
-        for cls, losses in (
-            (AdaRegClassifier, ("log_loss", "hinge")),
-            (AdaRegRegressor, ("squared_error",)),
-        ):
+        for cls, losses in ((AdaRegClassifier, ("log_loss", "hinge")), (AdaRegRegressor, ("squared_error",))):
             for loss in losses:
                 model = cls(loss=loss, **settings).fit(kind(X), y)
                 before = model.coef_.copy()
@@ -198,9 +191,7 @@ def test_a_large_chunk_is_checked_before_any_of_it_is_learnt():
 
 @pytest.mark.parametrize("column", [-1, 5, 2**20])
 def test_columns_beyond_the_matrix_are_refused(column):
-    X = sparse.csr_array(
-        (np.ones(4), np.array([0, 2, 1, 3]), np.array([0, 0, 2, 4, 4])), shape=(4, 5)
-    )
+    X = sparse.csr_array((np.ones(4), np.array([0, 2, 1, 3]), np.array([0, 0, 2, 4, 4])), shape=(4, 5))
     X.indices[3 if column > 0 else 0] = column
     with pytest.raises(ValueError, match=f"column number {column} and 5 columns"):
         AdaRegClassifier().fit(X, [0, 1, 0, 1])
@@ -235,9 +226,7 @@ def test_a_small_inverse_takes_in_what_an_older_state_has_waiting():
 # --- found by a second look -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "keep", [lambda model: model, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
-)
+@pytest.mark.parametrize("keep", [lambda model: model, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 @pytest.mark.parametrize("params", [PLAIN, {"eta": 0.5}, {**PLAIN, "average": False}])
 @pytest.mark.parametrize("structure", ["diag", "iso"])
 def test_one_coordinate_goes_on_dense_after_sparse_rows(structure, params, keep):
@@ -256,9 +245,7 @@ def test_the_default_knows_no_unit_however_small(unit):
     plain = AdaRegClassifier(shuffle=False).fit(X, y)
     tiny = AdaRegClassifier(shuffle=False).fit(X * [unit, 1.0, unit], y)
     assert plain.structure_ == "full"
-    np.testing.assert_allclose(
-        tiny.decision_function(X * [unit, 1.0, unit]), plain.decision_function(X), rtol=1e-6
-    )
+    np.testing.assert_allclose(tiny.decision_function(X * [unit, 1.0, unit]), plain.decision_function(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64])
@@ -329,9 +316,7 @@ def test_a_potential_of_ones_own_takes_a_row_without_values():
 @pytest.mark.parametrize("domain", [None, "l2", "l1", "box", "nonnegative"])
 @pytest.mark.parametrize("update", ["mirror_descent", "dual_averaging"])
 @pytest.mark.parametrize("structure", ["diag", "iso", "full"])
-def test_rows_without_values_before_the_first_with_some_teach_nothing(
-    structure, update, domain, kind
-):
+def test_rows_without_values_before_the_first_with_some_teach_nothing(structure, update, domain, kind):
     X, y = rows(4)
     X[:5] = 0.0
     radius = None if domain in (None, "nonnegative") else 1.0
@@ -357,15 +342,11 @@ def test_rows_in_lists_are_learnt_as_rows_in_arrays(kind):
         part = rows[i : i + 1]
         lists.partial_fit(part.tolist(), labels[i : i + 1].tolist(), classes=["no", "yes"])
         arrays.partial_fit(part.astype(float), labels[i : i + 1], classes=["no", "yes"])
-        np.testing.assert_array_equal(
-            lists.predict_proba(part.tolist()), arrays.predict_proba(part.astype(float))
-        )
+        np.testing.assert_array_equal(lists.predict_proba(part.tolist()), arrays.predict_proba(part.astype(float)))
     np.testing.assert_array_equal(lists.coef_, arrays.coef_)
 
 
-@pytest.mark.parametrize(
-    "rows", [[[1.0, 2.0], [3.0]], [[1.0, None]], [["a", "b"]], [[1j, 2.0]], [1.0, 2.0], [[]], []]
-)
+@pytest.mark.parametrize("rows", [[[1.0, 2.0], [3.0]], [[1.0, None]], [["a", "b"]], [[1j, 2.0]], [1.0, 2.0], [[]], []])
 def test_lists_that_are_no_rows_of_numbers_are_refused_by_scikit_learn(rows):
     model = AdaRegRegressor().partial_fit([[1.0, 2.0], [3.0, 5.0]], [1.0, 2.0])
     before = model.coef_.copy()

@@ -88,14 +88,9 @@ def test_g_and_h_of_large_inverses_hold_what_waits(structure, half_life):
                     kept[np.ix_(group, group)] = True
                 G = np.where(kept, G, 0.0)
             live = np.ones(D, dtype=bool) if touched.all() else np.arange(D) < 50
+            np.testing.assert_allclose(learner.G[np.ix_(live, live)], G[np.ix_(live, live)], rtol=1e-9, atol=1e-9)
             np.testing.assert_allclose(
-                learner.G[np.ix_(live, live)], G[np.ix_(live, live)], rtol=1e-9, atol=1e-9
-            )
-            np.testing.assert_allclose(
-                learner.H[np.ix_(live, live)],
-                0.7 * np.linalg.inv(G)[np.ix_(live, live)],
-                rtol=1e-7,
-                atol=1e-9,
+                learner.H[np.ix_(live, live)], 0.7 * np.linalg.inv(G)[np.ix_(live, live)], rtol=1e-7, atol=1e-9
             )
 
 
@@ -111,9 +106,7 @@ def test_hundreds_of_half_lives_stay_on_the_reference(potential, structure, upda
     run = adareg(X, y, potential=potential, structure=structure, eta=0.5, **blocks, **params)
     for rows_ in (X, sparse.csr_array(X)):
         model = estimator(potential, structure, "log_loss", **params, **blocks)
-        np.testing.assert_allclose(
-            weights_of(learn(model, rows_, y)), run.x_mean, rtol=1e-8, atol=1e-9
-        )
+        np.testing.assert_allclose(weights_of(learn(model, rows_, y)), run.x_mean, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.5, 2.0])
@@ -187,9 +180,7 @@ def test_a_unit_that_shrinks_is_followed_and_moves_no_prediction(potential, stru
     assert whole._state.blocks[0].arrays["scale"][1] > 1000
     # in any unit of the input
     other = learn(scaled(potential, structure, update=update), X * [1.0, 1e-7, 1.0, 1e5, 1.0], y)
-    np.testing.assert_allclose(
-        other.coef_ * [[1.0, 1e-7, 1.0, 1e5, 1.0]], model.coef_, rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(other.coef_ * [[1.0, 1e-7, 1.0, 1e5, 1.0]], model.coef_, rtol=1e-9, atol=1e-12)
 
 
 class Tired(SpectralPotential):

@@ -32,15 +32,7 @@ def test_full_equals_diag_on_one_hot_rows(potential, update, average):
     X = np.eye(6)[rng.integers(0, 6, size=150)] * rng.normal(size=(150, 1))
     y = target("log_loss", X.sum(axis=1) + rng.normal(size=150))
     full, diag, iso = (
-        weights_of(
-            learn(
-                estimator(
-                    potential, structure, update=update, average=average, fit_intercept=False
-                ),
-                X,
-                y,
-            )
-        )
+        weights_of(learn(estimator(potential, structure, update=update, average=average, fit_intercept=False), X, y))
         for structure in ("full", "diag", "iso")
     )
     np.testing.assert_allclose(full, diag, **EXACT)
@@ -80,13 +72,7 @@ def test_the_balls_are_one_in_one_dimension():
     X, score = rows(2, d=1)
     for structure in STRUCTURES:
         l2, box, l1 = (
-            weights_of(
-                learn(
-                    estimator("ons", structure, loss="squared_error", domain=domain, radius=0.2),
-                    X,
-                    score,
-                )
-            )
+            weights_of(learn(estimator("ons", structure, loss="squared_error", domain=domain, radius=0.2), X, score))
             for domain in ("l2", "box", "l1")
         )
         np.testing.assert_allclose(l2, box, **EXACT)
@@ -149,9 +135,7 @@ def test_ons_iso_is_gradient_descent_for_strongly_convex_losses():
         g = (z @ x - y) * z
         squares += g @ g
         x = x - 0.3 * 5 / squares * g
-    model = estimator(
-        "ons", "iso", loss="squared_error", eta=0.3, average=False, fit_intercept=False
-    )
+    model = estimator("ons", "iso", loss="squared_error", eta=0.3, average=False, fit_intercept=False)
     np.testing.assert_allclose(weights_of(learn(model, X, score)), x, **EXACT)
 
 
@@ -162,9 +146,7 @@ def test_adagrad_diag_is_duchis_recursion():
         g = np.sign(z @ x - y) * z
         squares += g**2
         x = x - 0.3 / np.sqrt(squares) * g
-    model = estimator(
-        "adagrad", "diag", loss="absolute_error", eta=0.3, average=False, fit_intercept=False
-    )
+    model = estimator("adagrad", "diag", loss="absolute_error", eta=0.3, average=False, fit_intercept=False)
     np.testing.assert_allclose(weights_of(learn(model, X, score)), x, **EXACT)
 
 
@@ -180,9 +162,7 @@ def test_ons_full_is_recursive_least_squares_in_the_gradients(average):
         gain = P @ g / (1 + g @ P @ g)
         P = P - np.outer(gain, g @ P)
         x = x - eta * gain  # P_t g_t = P_{t−1} g_t / (1 + g_tᵀ P_{t−1} g_t)
-    model = estimator(
-        "ons", "full", loss="squared_error", eta=eta, epsilon=epsilon, average=average
-    )
+    model = estimator("ons", "full", loss="squared_error", eta=eta, epsilon=epsilon, average=average)
     expected = np.mean(seen, axis=0) if average else x
     np.testing.assert_allclose(weights_of(learn(model, X, score)), expected, rtol=1e-9, atol=1e-11)
 
@@ -193,14 +173,7 @@ def test_ons_full_dual_averaging_solves_the_regularised_normal_equations():
     y = 1e3 * np.sign(score)  # so far away that |m − y| is linear in the iterates
     g = -np.sign(y)[:, None] * X
     expected = -0.5 * np.linalg.solve(0.05 * np.eye(5) + g.T @ g, g.sum(axis=0))
-    model = estimator(
-        "ons",
-        "full",
-        loss="absolute_error",
-        update="dual_averaging",
-        average=False,
-        fit_intercept=False,
-    )
+    model = estimator("ons", "full", loss="absolute_error", update="dual_averaging", average=False, fit_intercept=False)
     np.testing.assert_allclose(weights_of(learn(model, X, y)), expected, rtol=1e-9)
 
 
@@ -213,9 +186,7 @@ def test_a_weight_is_a_factor_on_the_gradient(potential, structure, update):
     weight = np.random.default_rng(9).integers(1, 5, size=len(X)).astype(float)
     params = {"loss": "absolute_error", "update": update, "fit_intercept": False}
     weighed = learn(estimator(potential, structure, **params), X, score, sample_weight=weight)
-    multiplied = learn(
-        estimator(potential, structure, **params), X * weight[:, None], score * weight
-    )
+    multiplied = learn(estimator(potential, structure, **params), X * weight[:, None], score * weight)
     np.testing.assert_allclose(weights_of(weighed), weights_of(multiplied), rtol=1e-9, atol=1e-11)
 
 
@@ -224,9 +195,7 @@ def test_adagrad_without_epsilon_forgets_a_common_factor_of_the_weights(structur
     X, score = rows(10)
     y = target("log_loss", score)
     light = learn(estimator("adagrad", structure, epsilon=0.01), X, y)
-    heavy = learn(
-        estimator("adagrad", structure, epsilon=0.01 * 49), X, y, sample_weight=np.full(len(X), 7.0)
-    )
+    heavy = learn(estimator("adagrad", structure, epsilon=0.01 * 49), X, y, sample_weight=np.full(len(X), 7.0))
     np.testing.assert_allclose(weights_of(heavy), weights_of(light), rtol=1e-8, atol=1e-10)
 
 
@@ -264,9 +233,7 @@ def test_a_zero_gradient_is_a_round(structure, update):
 def test_the_quantile_one_half_is_half_the_absolute_error(structure):
     X, score = rows(13)
     half = learn(estimator("adagrad", structure, loss="quantile", quantile=0.5), X, score)
-    whole = learn(
-        estimator("adagrad", structure, loss="absolute_error"), X, score, np.full(len(X), 0.5)
-    )
+    whole = learn(estimator("adagrad", structure, loss="absolute_error"), X, score, np.full(len(X), 0.5))
     np.testing.assert_allclose(weights_of(half), weights_of(whole), **EXACT)
 
 

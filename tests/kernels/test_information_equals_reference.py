@@ -13,9 +13,7 @@ from sklearn_adareg.model import _auto, _registry
 pytestmark = pytest.mark.filterwarnings("ignore:radius=.* has no effect:UserWarning")
 
 RADIUS, RTOL = 0.3, 1e-6
-LEANS = pytest.mark.xfail(
-    strict=True, reason="regressions on margins may lean on a prior that takes no part yet"
-)
+LEANS = pytest.mark.xfail(strict=True, reason="regressions on margins may lean on a prior that takes no part yet")
 MINIMISED = [loss for loss in LOSSES if _registry.loss(loss).has_minimiser]
 VARIANTS = [
     {},
@@ -43,9 +41,7 @@ def stream(loss, n, classes=0, outputs=0, seed=7):
         y = np.array([target(loss, score * (k + 1) + k * Z[:, k % 4]) for k in range(outputs)]).T
     else:
         y = target(loss, score)
-        if (
-            loss in _registry.CLASSIFICATION_LOSSES
-        ):  # a kink is hit exactly while there is one class
+        if loss in _registry.CLASSIFICATION_LOSSES:  # a kink is hit exactly while there is one class
             y[:2], weight[:2] = [1, -1], 1.0
         else:
             y[n // 4] *= 20
@@ -57,9 +53,7 @@ def assert_equals_reference(loss, Z, y, weight, coupled=True, **params):
     cls = AdaRegRegressor if regression else AdaRegClassifier
     labels = np.unique(y)
     classes = 0 if regression or len(labels) == 2 else len(labels)
-    learner, margins = information(
-        Z, y, loss=loss, n_classes=classes, sample_weight=weight, coupled=coupled, **params
-    )
+    learner, margins = information(Z, y, loss=loss, n_classes=classes, sample_weight=weight, coupled=coupled, **params)
     expected = learner.weights()
     if params.get("domain"):
         for w in expected:

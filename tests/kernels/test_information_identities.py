@@ -76,9 +76,7 @@ def test_squared_loss_is_ridge_regression(n):
     V, prior = ridges(Z)
     level = learner.arrays["levels"][0, 1] / learner.arrays["levels"][0, 0]
     roots = np.diag(np.sqrt(prior))
-    expected = np.linalg.lstsq(
-        np.vstack([V, roots]), np.append(y, roots @ [0, 0, 0, 0, level]), rcond=None
-    )[0]
+    expected = np.linalg.lstsq(np.vstack([V, roots]), np.append(y, roots @ [0, 0, 0, 0, level]), rcond=None)[0]
     found = learner.candidates()[0, 0, 0].copy()
     found[4] += found[:4] @ Z.mean(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -122,9 +120,7 @@ def test_chunks_of_sparse_rows_of_many_coordinates_are_the_whole():
     same(learnt("two classes", Z, chunk=100), learnt("two classes", Z))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="ranges of sparse columns begin at 0, and keep values beyond the limits"
-)
+@pytest.mark.xfail(strict=True, reason="ranges of sparse columns begin at 0, and keep values beyond the limits")
 @pytest.mark.parametrize("n", [400, 1300])
 def test_sparse_rows_of_many_coordinates_are_dense_ones(n):
     Z = np.hstack([X, np.random.default_rng(0).random((N, 70)) < 0.1])[:n]
@@ -154,9 +150,7 @@ def test_each_of_six_classes_against_the_rest_is_a_model_of_two(loss):
     params = {"loss": loss}
     model = AdaRegClassifier(**params).partial_fit(X, y, classes=range(6))
     for k in range(6):
-        np.testing.assert_array_equal(
-            learnt("two classes", y=y == k, params=params).coef_[0], model.coef_[k]
-        )
+        np.testing.assert_array_equal(learnt("two classes", y=y == k, params=params).coef_[0], model.coef_[k])
 
 
 @every_task
@@ -213,9 +207,7 @@ KINKED = {"absolute_error", "quantile", "epsilon_insensitive"}
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
-@pytest.mark.parametrize(
-    "loss", [pytest.param(loss, marks=[STARTS_AT_1] * (loss in KINKED)) for loss in SCALE_FREE]
-)
+@pytest.mark.parametrize("loss", [pytest.param(loss, marks=[STARTS_AT_1] * (loss in KINKED)) for loss in SCALE_FREE])
 def test_targets_have_no_unit(loss, unit):
     model = learnt("a number", params={"loss": loss})
     other = learnt("a number", y=SCORE * unit, params={"loss": loss})
@@ -249,9 +241,7 @@ def test_one_value_of_1e12_is_harmless(task, row):
     assert lost[1] < lost[0] + 0.1
 
 
-@pytest.mark.parametrize(
-    "rows", [(3, 500, 900), (3, 900, 2500), (1000, 1999, 2000), (1495, 2989, 2990)]
-)
+@pytest.mark.parametrize("rows", [(3, 500, 900), (3, 900, 2500), (1000, 1999, 2000), (1495, 2989, 2990)])
 def test_three_targets_of_1e100_are_harmless(rows):
     Z, y = many()
     far = y.copy()
@@ -260,9 +250,7 @@ def test_three_targets_of_1e100_are_harmless(rows):
     assert np.mean((model.predict(Z) - y) ** 2) < 1.3
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the sum of losses and weights overflows before a row is refused"
-)
+@pytest.mark.xfail(strict=True, reason="the sum of losses and weights overflows before a row is refused")
 def test_a_weight_of_1e308_stops_the_call():
     weight = np.ones(N)
     weight[70:72] = 1e308
@@ -279,9 +267,7 @@ def test_every_candidate_of_a_softmax_is_in_the_ball():
         assert np.linalg.norm(vector) <= 0.5 * (1 + 1e-9)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="coordinates are descended, which takes more sweeps than there are"
-)
+@pytest.mark.xfail(strict=True, reason="coordinates are descended, which takes more sweeps than there are")
 def test_bounds_are_solved_where_features_are_nearly_collinear():
     """Two rows make all features collinear; the prior 1e-6 decides."""
     Z = np.array([[0.0, 1.0, -1.0, 0.3], [0.5, 2.0, 1.0, 2.5]])

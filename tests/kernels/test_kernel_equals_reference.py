@@ -133,9 +133,7 @@ def test_every_loss_with_and_without_weights_and_intercept(loss, structure, half
 @updates
 @structures(1.0, 2.5, 30.0, 1e6)
 @pytest.mark.parametrize("domain", [None, "l2", "box", "simplex"])
-def test_weights_averages_and_intercept(
-    domain, structure, half_life, update, average, fit_intercept
-):
+def test_weights_averages_and_intercept(domain, structure, half_life, update, average, fit_intercept):
     for potential in POTENTIALS:
         assert_equals_reference(
             loss="log_loss",
@@ -156,18 +154,8 @@ def test_weights_averages_and_intercept(
 @pytest.mark.parametrize(
     ("scaling", "loss", "domain", "average"),
     [
-        *itertools.product(
-            [None],
-            ["log_loss", "hinge", "squared_error"],
-            [None, "box", "nonnegative"],
-            [False, 2.0],
-        ),
-        *itertools.product(
-            ["online"],
-            ["log_loss", "squared_error", "absolute_error"],
-            [None, "box"],
-            [False, True],
-        ),
+        *itertools.product([None], ["log_loss", "hinge", "squared_error"], [None, "box", "nonnegative"], [False, 2.0]),
+        *itertools.product(["online"], ["log_loss", "squared_error", "absolute_error"], [None, "box"], [False, True]),
     ],
 )
 @updates
@@ -239,17 +227,10 @@ def test_rows_without_zeros_in_running_units_by_diagonal_dual_averaging(potentia
     Z = np.where(Z == 0, 0.1, Z)
     for loss, domain in itertools.product(("log_loss", "squared_error"), (None, "box")):
         y = target(loss, score)
-        params = {
-            "potential": potential,
-            "structure": "diag",
-            "update": "dual_averaging",
-            "average": True,
-        }
+        params = {"potential": potential, "structure": "diag", "update": "dual_averaging", "average": True}
         params |= {"eta": 0.5, "epsilon": 0.1, "domain": domain, "radius": RADIUS["online"]}
         expected = scaled_adareg(Z, y, loss=loss, sample_weight=weight, **params)
-        assert_equals(
-            *expected, lambda loss=loss, params=params: estimator(loss, **params), Z, y, weight
-        )
+        assert_equals(*expected, lambda loss=loss, params=params: estimator(loss, **params), Z, y, weight)
 
 
 @pytest.mark.every_case
@@ -260,9 +241,7 @@ def test_full_matrices_of_many_rows(potential, d):
     Z, score, _ = rows(0, n=80, d=d)
     y, make = target("log_loss", score), {"eta": 0.3, "epsilon": 0.05, "p": 2.0}
     run = adareg(Z, y, loss="log_loss", potential=potential, structure="full", average=True, **make)
-    model = estimator(
-        "log_loss", scaling=None, potential=potential, structure="full", average=True, **make
-    )
+    model = estimator("log_loss", scaling=None, potential=potential, structure="full", average=True, **make)
     for delta, error in ((0.0, 1e-9), (1e-12, 1e-9), (1e-3, 1e-2)):
         weights = weights_of(model.set_params(refresh=delta).fit(Z, y))
         gap = np.abs(weights - run.x_mean).max() / np.abs(run.x_mean).max()
@@ -273,17 +252,9 @@ def test_full_matrices_of_many_rows(potential, d):
 def test_hundreds_of_full_rounds_stay_on_the_reference(potential):
     Z, score, _ = rows(3, n=400, d=6, zeros=0.2)
     y = target("log_loss", score)
-    run = adareg(
-        Z, y, loss="log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01
-    )
+    run = adareg(Z, y, loss="log_loss", potential=potential, structure="full", eta=1.0, epsilon=0.01)
     for X in (Z, sparse.csr_array(Z)):
         model = estimator(
-            "log_loss",
-            scaling=None,
-            potential=potential,
-            structure="full",
-            eta=1.0,
-            epsilon=0.01,
-            average=True,
+            "log_loss", scaling=None, potential=potential, structure="full", eta=1.0, epsilon=0.01, average=True
         )
         np.testing.assert_allclose(weights_of(model.fit(X, y)), run.x_mean, rtol=1e-9, atol=1e-9)

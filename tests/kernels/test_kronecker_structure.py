@@ -29,14 +29,10 @@ def assert_equals_reference(problem, potential, weighted=True, **params):
     X, y, weights = stream(problem)
     weights = weights if weighted else None
     reference = {"eta": 0.3, "epsilon": 0.05, **params}
-    run = kronecker(
-        X, y, loss=problem, K=K, potential=potential, sample_weight=weights, **reference
-    )
+    run = kronecker(X, y, loss=problem, K=K, potential=potential, sample_weight=weights, **reference)
     for change in CONTAINERS:
         model = estimator(problem, potential, **params).fit(change(X), y, sample_weight=weights)
-        np.testing.assert_allclose(
-            weights_of(model), run.published, rtol=1e-9, atol=1e-9 * abs(run.published).max()
-        )
+        np.testing.assert_allclose(weights_of(model), run.published, rtol=1e-9, atol=1e-9 * abs(run.published).max())
         assert model.progressive_loss_ == pytest.approx(run.loss, rel=1e-9)
 
 
@@ -102,9 +98,7 @@ def test_wide_rows_and_many_classes_are_the_reference(d, K, potential, alpha):
 def test_the_pnorm_of_p_1_is_adagrad():
     X, y, _ = stream()
     one, other = estimator("softmax", "pnorm", p=1.0), estimator("softmax", "adagrad")
-    np.testing.assert_allclose(
-        weights_of(one.fit(X, y)), weights_of(other.fit(X, y)), rtol=1e-12, atol=1e-14
-    )
+    np.testing.assert_allclose(weights_of(one.fit(X, y)), weights_of(other.fit(X, y)), rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("potential", POTENTIALS)

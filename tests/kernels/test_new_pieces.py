@@ -51,10 +51,7 @@ setup(name="pieces", ext_modules=modules, script_args=["-q", "build_ext", "--inp
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not list(SOURCES.glob("sklearn_adareg/_kernels/*/*.pxd")),
-        reason="only where the sources are",
-    ),
+    pytest.mark.skipif(not list(SOURCES.glob("sklearn_adareg/_kernels/*/*.pxd")), reason="only where the sources are"),
 ]
 
 
@@ -103,11 +100,7 @@ def registered(compiled, monkeypatch):
     monkeypatch.setitem(algorithm.LOSSES, "log_cosh", log_cosh)
     monkeypatch.setitem(domains.INSIDE, "budget", lambda c, r: np.sum(c) <= r)
     monkeypatch.setitem(domains.PROJECTIONS_FULL, "budget", onto_budget)
-    monkeypatch.setitem(
-        domains.PROJECTIONS_DIAGONAL,
-        "budget",
-        lambda u, h, r: onto_budget(u, np.diag(h), r)[0],
-    )
+    monkeypatch.setitem(domains.PROJECTIONS_DIAGONAL, "budget", lambda u, h, r: onto_budget(u, np.diag(h), r)[0])
 
 
 # --- the references -------------------------------------------------------------------------------
@@ -137,12 +130,7 @@ def onto_budget(u, H, r):
 rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 5)) * (rng.random((50, 5)) > 0.3)
 Y = X @ rng.normal(size=5) + 0.3 * rng.normal(size=50) + 1.0
-NEW = {
-    "potential": "logarithmic",
-    "structure": "tridiagonal",
-    "loss": "log_cosh",
-    "domain": "budget",
-}
+NEW = {"potential": "logarithmic", "structure": "tridiagonal", "loss": "log_cosh", "domain": "budget"}
 OLD = {"potential": "adagrad", "structure": "diag", "loss": "squared_error", "domain": None}
 RADIUS = 0.2
 
@@ -207,11 +195,7 @@ def test_a_grid_search_goes_over_algorithms():
 
 def test_defaults_take_them_too():
     model = AdaRegRegressor(random_state=0, **NEW, radius=RADIUS).fit(X, Y)
-    assert (model.method_, model.potential_, model.structure_) == (
-        "algorithm1",
-        "logarithmic",
-        "tridiagonal",
-    )
+    assert (model.method_, model.potential_, model.structure_) == ("algorithm1", "logarithmic", "tridiagonal")
     assert np.isfinite(weights_of(model)).all()
     learnt = AdaRegRegressor(loss="log_cosh", random_state=0).fit(X, Y)
     assert learnt.method_ == "information"

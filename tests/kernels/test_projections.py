@@ -25,12 +25,7 @@ def support(name, w, r):
     """max of w·y over the domain; the projection is the feasible c that attains it."""
     if name == "nonnegative":
         return 0.0 if w.max() <= 0 else np.inf
-    norm = {
-        "l2": np.linalg.norm(w),
-        "box": np.abs(w).sum(),
-        "l1": np.abs(w).max(),
-        "simplex": w.max(),
-    }
+    norm = {"l2": np.linalg.norm(w), "box": np.abs(w).sum(), "l1": np.abs(w).max(), "simplex": w.max()}
     return r * norm[name]
 
 
@@ -258,9 +253,7 @@ def test_points_inside_stay_to_the_bit(name):
 def test_a_point_of_the_simplex_projects_to_itself():
     u = np.array([0.5, 0.0, 1.5, 1.0])
     H = random_spd(np.random.default_rng(7), 4)
-    np.testing.assert_allclose(
-        _simplex.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15
-    )
+    np.testing.assert_allclose(_simplex.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15)
     np.testing.assert_allclose(_simplex.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
 
 
@@ -410,9 +403,7 @@ def test_every_coordinate_has_bounds_of_its_own(d):
     for _ in range(10):
         H, u = random_spd(rng, d, 1e3, 1.0), 2 * rng.normal(size=d)
         lower = np.where(rng.random(d) < 0.3, -np.inf, rng.normal(size=d))
-        upper = np.where(
-            rng.random(d) < 0.3, np.inf, np.maximum(lower, -1) + rng.exponential(size=d)
-        )
+        upper = np.where(rng.random(d) < 0.3, np.inf, np.maximum(lower, -1) + rng.exponential(size=d))
         fixed = (rng.random(d) < 0.2) & np.isfinite(lower)
         upper[fixed] = lower[fixed]
         solver = DOMAINS["box"](d, 1.0)

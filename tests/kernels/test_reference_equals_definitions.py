@@ -8,14 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from reference.algorithm import (
-    CLASSIFIER_LOSSES,
-    LOSSES,
-    POTENTIALS,
-    STRUCTURES,
-    adareg,
-    prox,
-)
+from reference.algorithm import CLASSIFIER_LOSSES, LOSSES, POTENTIALS, STRUCTURES, adareg, prox
 from reference.domains import DOMAINS, PROJECTIONS_DIAGONAL, PROJECTIONS_FULL, project
 from scipy.optimize import minimize, minimize_scalar
 
@@ -69,11 +62,7 @@ def test_preconditioner_is_the_argmin_of_step_3(potential, structure):
         def objective(H, G=G):
             return np.sum(G * H) + PHI[potential](np.linalg.eigvalsh(H))
 
-        found = minimize(
-            lambda v, cone=cone, f=objective: f(cone(v, D)),
-            np.zeros(size(D)),
-            options={"gtol": 1e-7},
-        )
+        found = minimize(lambda v, cone=cone, f=objective: f(cone(v, D)), np.zeros(size(D)), options={"gtol": 1e-7})
         assert objective(H_t) <= found.fun + 1e-10
         np.testing.assert_allclose(H_t, cone(found.x, D), atol=1e-4 * np.max(np.abs(H_t)))
     np.testing.assert_allclose(run.G, G, rtol=1e-12)
@@ -231,9 +220,7 @@ def test_projection_leaves_points_of_the_domain_alone(domain):
 def test_every_round_minimises_its_objective(potential, domain, structure, update):
     """x_{t+1} = argmin over X of g_t·x + ½‖x − x_t‖²_{H_t*}, or of Σg·x + ½‖x − x_1‖²_{H_t*}."""
     Z, y = classification()
-    run = adareg(
-        Z, y, potential=potential, structure=structure, update=update, domain=domain, radius=0.5
-    )
+    run = adareg(Z, y, potential=potential, structure=structure, update=update, domain=domain, radius=0.5)
     for t in range(len(Z)):
         linear, centre = run.g[t], run.x[t]
         if update == "dual_averaging":
@@ -265,14 +252,11 @@ def test_first_iterate_is_zero_or_the_middle_of_the_simplex():
     Z, y = classification()
     for domain in DOMAINS:
         x_1 = adareg(Z, y, domain=domain, radius=0.75).x[0]
-        np.testing.assert_array_equal(
-            x_1, [0.25, 0.25, 0.25, 0] if domain == "simplex" else 0 * x_1
-        )
+        np.testing.assert_array_equal(x_1, [0.25, 0.25, 0.25, 0] if domain == "simplex" else 0 * x_1)
 
 
 @pytest.mark.parametrize(
-    ("average", "expected"),
-    [(True, 11 / 27), (1.0, 19 / 36), (2.0, 17 / 28), (False, 13 / 18 - 936 / 3433)],
+    ("average", "expected"), [(True, 11 / 27), (1.0, 19 / 36), (2.0, 17 / 28), (False, 13 / 18 - 936 / 3433)]
 )
 def test_average_of_three_rounds_worked_by_hand(average, expected):
     # H = 1/G: g = −1, G = 2; g = −1/2, G = 9/4; g = 26/9, G = 3433/324. Weights t^γ on x_1 to x_3.
@@ -326,9 +310,7 @@ def sparse_rows(n=25, d=4, seed=5):
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("structure", ["diag", "iso"])
 @pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.05, 0.0), (0.02, 1.0), (0.04, 0.6)])
-def test_penalty_of_a_sat_out_coordinate_is_charged_at_its_next_touch(
-    alpha, l1_ratio, structure, update, domain
-):
+def test_penalty_of_a_sat_out_coordinate_is_charged_at_its_next_touch(alpha, l1_ratio, structure, update, domain):
     Z, y = sparse_rows()
     run = adareg(
         Z,

@@ -92,8 +92,7 @@ def test_refreshes_grow_with_the_logarithm_of_the_rounds(stream, delta):
 def test_a_small_delta_is_the_exact_algorithm(stream, potential, update):
     X, y = stream(n=200)
     models = [
-        learn(estimator(potential, "full", refresh=delta, update=update), X, y)
-        for delta in (0.0, 1e-12, 1e-3, 0.5)
+        learn(estimator(potential, "full", refresh=delta, update=update), X, y) for delta in (0.0, 1e-12, 1e-3, 0.5)
     ]
     exact, *others = (weights_of(model) for model in models)
     np.testing.assert_allclose(others[0], exact, rtol=1e-9, atol=1e-9)
@@ -112,9 +111,7 @@ def test_a_potential_not_declared_antitone_is_decomposed_every_round():
 def test_the_progressive_loss_hardly_notices(domain):
     X, y = gaussian(n=2000)
     losses = [
-        learn(
-            estimator("adagrad", "full", refresh=delta, domain=domain, radius=1.0), X, y
-        ).progressive_loss_
+        learn(estimator("adagrad", "full", refresh=delta, domain=domain, radius=1.0), X, y).progressive_loss_
         for delta in (0.0, 0.5)
     ]
     assert losses[1] == pytest.approx(losses[0], rel=5e-3)

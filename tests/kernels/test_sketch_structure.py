@@ -7,17 +7,7 @@ import pytest
 from reference.algorithm import FrequentDirections, adareg
 from reference.scaling import scaled_adareg
 from scipy import sparse
-from support.data import (
-    POTENTIALS,
-    UPDATES,
-    FourthRoot,
-    core,
-    estimator,
-    learn,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import POTENTIALS, UPDATES, FourthRoot, core, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaReg, AdaRegClassifier, AdaRegRegressor, regret
 
@@ -155,9 +145,7 @@ def test_an_older_decomposition_serves_within_its_factor(potential, update):
 def test_regret_is_below_theorem_1_and_the_closed_forms(potential, rank):
     rng = np.random.default_rng(1)
     numbers = {"eta": 0.7, "epsilon": 0.3}
-    learner = AdaReg(
-        6, potential, "sketch", rank=rank, domain="l2", radius=1.0, refresh=0.0, **numbers
-    )
+    learner = AdaReg(6, potential, "sketch", rank=rank, domain="l2", radius=1.0, refresh=0.0, **numbers)
     x, H, g = [learner.x], [], gradients(3, n=200, D=6)
     H0 = learner.H
     signs = np.sign(g @ rng.normal(size=6))  # so that there is something to regret
@@ -189,9 +177,7 @@ def test_regret_of_ons_on_exp_concave_losses_is_below_its_bound(rank):
     Z /= np.maximum(1.0, np.linalg.norm(Z, axis=1, keepdims=True))
     y = np.clip(Z @ rng.normal(size=5) + 0.3 * rng.normal(size=300), -1, 1)
     eta, epsilon = 4.0, 0.5
-    learner = AdaReg(
-        5, "ons", "sketch", rank=rank, eta=eta, epsilon=epsilon, domain="l2", radius=1.0
-    )
+    learner = AdaReg(5, "ons", "sketch", rank=rank, eta=eta, epsilon=epsilon, domain="l2", radius=1.0)
     incurred, G = 0.0, epsilon * np.eye(5)
     for z, label in zip(Z, y, strict=True):
         r = z @ learner.x - label

@@ -65,9 +65,7 @@ def test_a_loss_that_overflows_keeps_the_rounds_before_it(potential, structure, 
     for params in variations(structure):
         make = {"loss": "squared_error", "update": update, "eta": 0.1, **params}
         model, twin = (estimator(potential, structure, **make) for _ in range(2))
-        assert_stops_before(
-            model, twin, change(X), y, f"Stopped at row {BAD}: the loss is not finite"
-        )
+        assert_stops_before(model, twin, change(X), y, f"Stopped at row {BAD}: the loss is not finite")
 
 
 @pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
@@ -125,20 +123,13 @@ def test_weights_count_in_the_number_of_the_row(structure):
 def test_fit_keeps_the_model_it_had(structure, warm_start):
     X, y = stream("squared_error", 1.0)
     huge, _ = stream("squared_error", 1e200)
-    model = estimator(
-        "adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start
-    ).fit(X, y)
-    coef, state = (
-        model.coef_.copy(),
-        (model.t_, model.n_iter_, model.loss_curve_, model.progressive_loss_),
-    )
+    model = estimator("adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start).fit(X, y)
+    coef, state = (model.coef_.copy(), (model.t_, model.n_iter_, model.loss_curve_, model.progressive_loss_))
     with pytest.raises(ValueError, match=f"Stopped at row {BAD}: .*fit keeps the model it had"):
         model.fit(huge, y)
     np.testing.assert_array_equal(model.coef_, coef)
     assert (model.t_, model.n_iter_, model.loss_curve_, model.progressive_loss_) == state
-    twin = estimator(
-        "adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start
-    ).fit(X, y)
+    twin = estimator("adagrad", structure, loss="squared_error", eta=0.1, warm_start=warm_start).fit(X, y)
     for each in (model, twin):
         learn(each, X, y)
     assert_same(model, twin)
@@ -226,9 +217,7 @@ def test_a_weight_that_overflows_leaves_no_trace_at_the_defaults(loss, params, c
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("potential", ["adagrad", "ons"])
-def test_a_target_that_overflows_leaves_no_trace_in_running_units(
-    potential, structure, update, change
-):
+def test_a_target_that_overflows_leaves_no_trace_in_running_units(potential, structure, update, change):
     X, y = rows(4, n=BAD + 20)
     X[BAD] *= 7  # its units must not stand
     y[BAD] = 1e300
@@ -257,11 +246,7 @@ class Refusing(SpectralPotential):
 ANSWERS = {
     "an exception": (LookupError("no such step"), LookupError, "no such step"),
     "an exit": (SystemExit("stop"), SystemExit, "stop"),
-    "a negative step": (
-        lambda v: -v,
-        ValueError,
-        "psi gave .* for the eigenvalue .*positive and finite",
-    ),
+    "a negative step": (lambda v: -v, ValueError, "psi gave .* for the eigenvalue .*positive and finite"),
     "a zero": (lambda v: 0 * v, ValueError, "psi gave 0.0 for the eigenvalue"),
     "NaN": (lambda v: np.nan * v, ValueError, "psi gave nan for the eigenvalue"),
     "too few": (lambda v: v[:0], ValueError, "psi returned 0 values for"),
@@ -300,18 +285,14 @@ class Counting(SpectralPotential):
 @pytest.mark.parametrize("change", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_an_exception_in_any_call_of_psi_leaves_no_trace_in_running_units(
-    structure, update, change
-):
+def test_an_exception_in_any_call_of_psi_leaves_no_trace_in_running_units(structure, update, change):
     """Units that grow ask ψ more than once in a round."""
     X, y = rows(4, n=30)
     X *= np.linspace(1, 20, 30)[:, None]
     X = change(X)
     for params in ({}, {"average": False}, {"domain": "l2", "radius": 0.3}):
         for calls in (1, 2, 7, 20, 25):
-            model, twin = (
-                make(Counting(), structure=structure, update=update, **params) for _ in range(2)
-            )
+            model, twin = (make(Counting(), structure=structure, update=update, **params) for _ in range(2))
             Counting.calls_left = calls
             with pytest.raises(LookupError, match="no such step"):
                 learn(model, X, y)
@@ -326,9 +307,7 @@ def test_an_exception_in_any_call_of_psi_leaves_no_trace_in_running_units(
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("scaling", [None, "online"])
-def test_an_exception_in_psi_leaves_no_trace_where_a_projection_moves_every_coordinate(
-    update, scaling
-):
+def test_an_exception_in_psi_leaves_no_trace_where_a_projection_moves_every_coordinate(update, scaling):
     """Dense rows with zeros of many weight vectors were taken as sparse, and the projection asked ψ once more, too late."""
     X, _ = rows(4, n=30, d=12, zeros=0.8)
     y = np.arange(30) % 6

@@ -13,11 +13,7 @@ from sklearn_adareg.model import _registry
 TASKS = {
     "two classes": (AdaRegClassifier, "log_loss", lambda score: np.digitize(score, [0.0])),
     "three classes": (AdaRegClassifier, "log_loss", lambda score: np.digitize(score, [-0.5, 0.7])),
-    "three classes, perceptron": (
-        AdaRegClassifier,
-        "perceptron",
-        lambda score: np.digitize(score, [-0.5, 0.7]),
-    ),
+    "three classes, perceptron": (AdaRegClassifier, "perceptron", lambda score: np.digitize(score, [-0.5, 0.7])),
     "a target": (AdaRegRegressor, "squared_error", lambda score: score + 3.0),
     "counts": (AdaRegRegressor, "poisson", lambda score: np.round(np.abs(score))),
     "two targets": (AdaRegRegressor, "huber", lambda score: np.column_stack([score, -score])),
@@ -64,18 +60,11 @@ def assert_sound(model, X, y):
     assert np.isfinite(model.progressive_loss_)
 
 
-@pytest.mark.parametrize(
-    ("task", "potential", "structure", "update", "half_life", "intercept"), GRID
-)
+@pytest.mark.parametrize(("task", "potential", "structure", "update", "half_life", "intercept"), GRID)
 def test_models_merge_in_pairs(task, potential, structure, update, half_life, intercept):
     assert_sound(
         *merged(
-            task,
-            potential=potential,
-            structure=structure,
-            update=update,
-            half_life=half_life,
-            fit_intercept=intercept,
+            task, potential=potential, structure=structure, update=update, half_life=half_life, fit_intercept=intercept
         )
     )
 
@@ -84,6 +73,4 @@ def test_models_merge_in_pairs(task, potential, structure, update, half_life, in
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_models_in_a_domain_merge_in_pairs(domain, structure):
     radius = {"radius": 1.0} if _registry.DOMAINS[domain].has_radius else {}
-    assert_sound(
-        *merged("a target", potential="adagrad", structure=structure, domain=domain, **radius)
-    )
+    assert_sound(*merged("a target", potential="adagrad", structure=structure, domain=domain, **radius))

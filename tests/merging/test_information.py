@@ -47,18 +47,13 @@ def forgotten(model):
 
 def regressors(parts, X=X, y=Y, weights=None, **params):
     return [
-        AdaRegRegressor(**params).partial_fit(
-            X[rows], y[rows], None if weights is None else weights[rows]
-        )
+        AdaRegRegressor(**params).partial_fit(X[rows], y[rows], None if weights is None else weights[rows])
         for rows in parts
     ]
 
 
 def classifiers(parts, X=X, y=THREE, **params):
-    return [
-        AdaRegClassifier(**params).partial_fit(X[rows], y[rows], classes=np.unique(y))
-        for rows in parts
-    ]
+    return [AdaRegClassifier(**params).partial_fit(X[rows], y[rows], classes=np.unique(y)) for rows in parts]
 
 
 def by_turns(parts):
@@ -77,9 +72,7 @@ def by_turns(parts):
 
 
 def margins(model, rows=X):
-    values = (
-        model.predict(rows) if isinstance(model, AdaRegRegressor) else model.decision_function(rows)
-    )
+    values = model.predict(rows) if isinstance(model, AdaRegRegressor) else model.decision_function(rows)
     return np.asarray(values, dtype=float)
 
 
@@ -121,9 +114,7 @@ def test_young_classifiers_joined_equal_one_that_learnt_their_rows_by_turns(loss
     assert np.array_equal(merged.coef_, whole.coef_)
 
 
-@pytest.mark.parametrize(
-    "y", [SPARSE_TARGETS, np.column_stack([SPARSE_TARGETS, -SPARSE_TARGETS])], ids=["one", "two"]
-)
+@pytest.mark.parametrize("y", [SPARSE_TARGETS, np.column_stack([SPARSE_TARGETS, -SPARSE_TARGETS])], ids=["one", "two"])
 def test_young_models_of_sparse_and_dense_rows_are_joined(y):
     models = regressors(SHARDS[:2], SPARSE, y) + regressors(SHARDS[2:], SPARSE.toarray(), y)
     order = by_turns(SHARDS)
@@ -132,15 +123,11 @@ def test_young_models_of_sparse_and_dense_rows_are_joined(y):
     assert learner(merge(models)).held() == N
 
 
-@pytest.mark.parametrize(
-    ("sizes", "joined"), [((700, 300), True), ((700, 350), False), ((300, 300, 300, 300), False)]
-)
+@pytest.mark.parametrize(("sizes", "joined"), [((700, 300), True), ((700, 350), False), ((300, 300, 300, 300), False)])
 def test_rows_are_held_as_long_as_one_model_holds_them(sizes, joined):
     rows = np.random.default_rng(0).uniform(-1.0, 1.0, size=(1500, 3))
     cuts = np.cumsum([0, *sizes])
-    merged = merge(
-        regressors([slice(*pair) for pair in pairwise(cuts)], rows, rows @ [1.0, 2.0, 3.0])
-    )
+    merged = merge(regressors([slice(*pair) for pair in pairwise(cuts)], rows, rows @ [1.0, 2.0, 3.0]))
     assert learner(merged).begins() == joined
     assert learner(merged).held() == joined * cuts[-1]
     assert merged.t_ == cuts[-1]
@@ -173,13 +160,8 @@ def ridge(rows, y, weights, level=None, intercept=True, prior=0.5):
     v = np.maximum(v, 0.25 * np.maximum(v, (np.abs(away).max(axis=0) / 3.0) ** 2))
     design = np.column_stack([away, np.ones(len(y))]) if intercept else away
     level = np.average(y, weights=weights) if level is None else level
-    R, start = (
-        np.append(prior * v, [0.1] * intercept),
-        np.append(np.zeros(rows.shape[1]), [level] * intercept),
-    )
-    x = np.linalg.solve(
-        design.T * weights @ design + np.diag(R), design.T @ (weights * y) + R * start
-    )
+    R, start = (np.append(prior * v, [0.1] * intercept), np.append(np.zeros(rows.shape[1]), [level] * intercept))
+    x = np.linalg.solve(design.T * weights @ design + np.diag(R), design.T @ (weights * y) + R * start)
     return np.append(x[: len(centre)], x[-1] - x[:-1] @ centre) if intercept else x
 
 
@@ -189,35 +171,19 @@ def candidate(model, number=PRIOR):
 
 @pytest.mark.parametrize(
     ("tails", "weighted", "intercept"),
-    [
-        (False, False, True),
-        (True, False, True),
-        (False, True, True),
-        (True, True, True),
-        (False, True, False),
-    ],
+    [(False, False, True), (True, False, True), (False, True, True), (True, True, True), (False, True, False)],
 )
 def test_sums_of_shards_are_ridge_regression_on_all_limited_rows(tails, weighted, intercept):
     rows, y = X.copy(), Y.copy()
     if tails:
-        rows[::9] = (
-            OFFSETS + UNITS * np.random.default_rng(1).standard_cauchy(size=rows[::9].shape) * 20.0
-        )
+        rows[::9] = OFFSETS + UNITS * np.random.default_rng(1).standard_cauchy(size=rows[::9].shape) * 20.0
         y[::11] += 50.0 * np.random.default_rng(2).standard_cauchy(size=len(y[::11]))
     weights = np.random.default_rng(4).uniform(0.5, 2.0, size=N) if weighted else np.ones(N)
-    models = [
-        forgotten(model) for model in regressors(SHARDS, rows, y, weights, fit_intercept=intercept)
-    ]
-    parts = [
-        limited(model, rows[part], y[part]) for model, part in zip(models, SHARDS, strict=True)
-    ]
-    assert tails == any(
-        not np.array_equal(part[0], rows[at]) for part, at in zip(parts, SHARDS, strict=True)
-    )
+    models = [forgotten(model) for model in regressors(SHARDS, rows, y, weights, fit_intercept=intercept)]
+    parts = [limited(model, rows[part], y[part]) for model, part in zip(models, SHARDS, strict=True)]
+    assert tails == any(not np.array_equal(part[0], rows[at]) for part, at in zip(parts, SHARDS, strict=True))
     sums = sum(block_of(model).arrays["levels"][0] for model in models)
-    expected = ridge(
-        *map(np.concatenate, zip(*parts, strict=True)), weights, sums[1] / sums[0], intercept
-    )
+    expected = ridge(*map(np.concatenate, zip(*parts, strict=True)), weights, sums[1] / sums[0], intercept)
     found = candidate(merge(models))
     scale = np.append(UNITS, [1.0] * intercept)
     assert np.allclose(found * scale, expected * scale, rtol=1e-6, atol=1e-9)
@@ -227,10 +193,7 @@ def test_sums_of_shards_are_ridge_regression_on_all_limited_rows(tails, weighted
 def test_the_sums_of_a_base_count_once(mature):
     [base] = regressors([slice(0, 96)])
     base = forgotten(base) if mature else base
-    models = [
-        forgotten(deepcopy(base).partial_fit(X[rows], Y[rows]))
-        for rows in (slice(96, 250), slice(250, N))
-    ]
+    models = [forgotten(deepcopy(base).partial_fit(X[rows], Y[rows])) for rows in (slice(96, 250), slice(250, N))]
     merged = merge(models, base=base)
     expected = ridge(X, Y, np.ones(N))
     assert np.allclose(candidate(merged), expected, rtol=1e-6)
@@ -246,39 +209,22 @@ def test_copies_of_a_base_merge_to_the_base():
     base = forgotten(regressors([slice(0, N)])[0])
     merged = merge([deepcopy(base) for _ in range(3)], base=base)
     same(merged, base)
-    for name in (
-        "G",
-        "r",
-        "counts",
-        "levels",
-        "units",
-        "share_losses",
-        "shares",
-        "share_layers",
-        "diagonal_x",
-    ):
+    for name in ("G", "r", "counts", "levels", "units", "share_losses", "shares", "share_layers", "diagonal_x"):
         found, own = (np.triu(block_of(model).arrays[name]) for model in (merged, base))
         assert np.allclose(found, own, rtol=1e-8, atol=1e-8), name
 
 
-@pytest.mark.parametrize(
-    "params", [{}, {"half_life": 50.0}, {"alpha": 0.01, "l1_ratio": 0.5}, {"loss": "huber"}]
-)
+@pytest.mark.parametrize("params", [{}, {"half_life": 50.0}, {"alpha": 0.01, "l1_ratio": 0.5}, {"loss": "huber"}])
 def test_neither_order_nor_grouping_of_sums_matters(params):
     models = [forgotten(model) for model in regressors(SHARDS, **params)]
     whole = merge(models)
     same(whole, merge(models[::-1]))
-    for grouped in (
-        merge([merge(models[:2]), merge(models[2:])]),
-        merge([models[0], merge(models[1:])]),
-    ):
+    for grouped in (merge([merge(models[:2]), merge(models[2:])]), merge([models[0], merge(models[1:])])):
         # grouping shows in the intercepts of diagonal candidates alone
         solved = learner(whole).layout.whole
         found, expected = (learner(model).candidates()[:, :solved] for model in (grouped, whole))
         assert np.allclose(found, expected, rtol=1e-9, atol=1e-11)
-        assert np.allclose(
-            learner(grouped).candidate_weights(), learner(whole).candidate_weights(), atol=1e-10
-        )
+        assert np.allclose(learner(grouped).candidate_weights(), learner(whole).candidate_weights(), atol=1e-10)
     same(*(deepcopy(m).partial_fit(X[:40], Y[:40]) for m in (whole, merge(models[::-1]))), 1e-7)
 
 
@@ -300,9 +246,7 @@ def test_sums_are_moved_to_one_reference_however_far_it_is():
 def test_dense_and_sparse_sums_are_brought_to_reference_zero():
     dense, found = (SPARSE.toarray() > 0.0).astype(float), []
     for other in (dense, sparse.csr_array(dense)):
-        models = regressors([slice(0, 240)], dense, SPARSE_TARGETS) + regressors(
-            [slice(240, N)], other, SPARSE_TARGETS
-        )
+        models = regressors([slice(0, 240)], dense, SPARSE_TARGETS) + regressors([slice(240, N)], other, SPARSE_TARGETS)
         merged = merge([forgotten(model) for model in models])
         assert sparse.issparse(other) == block_of(merged).recipe.sparse
         found.append(candidate(merged))
@@ -317,19 +261,14 @@ def test_memories_that_forget_add_up_what_they_have_not_forgotten():
 
 def test_what_a_memory_has_not_forgotten_of_a_base_counts_once():
     base = forgotten(regressors([slice(0, 100)], half_life=40.0)[0])
-    models = [
-        forgotten(deepcopy(base).partial_fit(X[rows], Y[rows]))
-        for rows in (slice(100, 130), slice(130, 160))
-    ]
+    models = [forgotten(deepcopy(base).partial_fit(X[rows], Y[rows])) for rows in (slice(100, 130), slice(130, 160))]
     left = 0.5 ** (30 / 40.0)
     for name in ("mass", "r"):
         own, *parts = (block_of(model).arrays[name] for model in (base, *models))
         if name == "r":  # the intercept's, which no reference changes
             own, *parts = (part[0, 0, 0, D] for part in (own, *parts))
         found = block_of(merge(models, base=base)).arrays[name]
-        assert np.allclose(
-            found if name == "mass" else found[0, 0, 0, D], sum(parts) - left * own, rtol=1e-10
-        )
+        assert np.allclose(found if name == "mass" else found[0, 0, 0, D], sum(parts) - left * own, rtol=1e-10)
 
 
 @pytest.mark.parametrize("couples", [False, True])
@@ -364,12 +303,8 @@ def test_differences_of_sums_lose_their_negative_part(couples):
 
 
 def test_what_is_known_of_columns_is_that_of_all_rows():
-    rows = np.column_stack(
-        [X, np.zeros(N), np.ones(N), np.repeat([0.0, 7.0], N // 2), np.arange(N) % 97 == 0]
-    )
-    merged = merge(
-        [forgotten(model) for model in regressors([slice(0, N // 2), slice(N // 2, N)], rows)]
-    )
+    rows = np.column_stack([X, np.zeros(N), np.ones(N), np.repeat([0.0, 7.0], N // 2), np.arange(N) % 97 == 0])
+    merged = merge([forgotten(model) for model in regressors([slice(0, N // 2), slice(N // 2, N)], rows)])
     table = block_of(merged).arrays["columns"][:, : rows.shape[1]]
     assert np.allclose(table[0], rows.mean(axis=0), rtol=1e-12)
     assert np.allclose(table[1], ((rows - rows.mean(axis=0)) ** 2).sum(axis=0), rtol=1e-10)
@@ -393,9 +328,7 @@ def test_what_is_known_of_columns_is_that_of_all_rows():
 def generated(n, d, strength, seed):
     """Rows of two classes, and the excess of a model over the truth as a part of a constant's."""
     rng = np.random.default_rng(seed)
-    rows = rng.standard_normal((n + 3000, d)) * 10.0 ** rng.uniform(-2, 2, d) + rng.uniform(
-        -30, 30, d
-    )
+    rows = rng.standard_normal((n + 3000, d)) * 10.0 ** rng.uniform(-2, 2, d) + rng.uniform(-30, 30, d)
     w = strength * rng.standard_normal(d) / np.sqrt(d) / rows.std(axis=0)
     q = expit((rows - rows.mean(axis=0)) @ w - 0.5)
     y = (rng.random(len(q)) < q).astype(int)
@@ -404,20 +337,12 @@ def generated(n, d, strength, seed):
     def risk(m):
         return np.mean(np.logaddexp(0, m) - p * m)
 
-    best, constant = (
-        risk(np.log(p / (1 - p))),
-        risk(np.full(len(p), np.log(p.mean() / (1 - p.mean())))),
-    )
-    return (
-        rows[:n],
-        y[:n],
-        lambda model: (risk(model.decision_function(T)) - best) / (constant - best),
-    )
+    best, constant = (risk(np.log(p / (1 - p))), risk(np.full(len(p), np.log(p.mean() / (1 - p.mean())))))
+    return (rows[:n], y[:n], lambda model: (risk(model.decision_function(T)) - best) / (constant - best))
 
 
 @pytest.mark.parametrize(
-    ("count", "by_feature", "most"),
-    [(4, False, 0.001), (16, False, 0.003), (4, True, 0.001), (16, True, 0.003)],
+    ("count", "by_feature", "most"), [(4, False, 0.001), (16, False, 0.003), (4, True, 0.001), (16, True, 0.003)]
 )
 def test_merged_shards_are_nearly_as_good_as_one_pass(count, by_feature, most):
     rows, y, share = generated(12000, 20, 1.5, seed=1)
@@ -480,15 +405,10 @@ def test_diagonal_candidates_are_the_mean_of_points_by_their_information():
     parts = [block_of(model).arrays for model in models]
     G = [part["diagonal_G"] * part["diagonal_scale"] for part in parts]
     assert np.allclose(merged["diagonal_G"], sum(G), rtol=1e-12)
-    mean = (
-        sum(g * part["diagonal_x"] for g, part in zip(G, parts, strict=True))[0, :D, :3]
-        / sum(G)[0, :D, :3]
-    )
+    mean = sum(g * part["diagonal_x"] for g, part in zip(G, parts, strict=True))[0, :D, :3] / sum(G)[0, :D, :3]
     assert np.allclose(merged["diagonal_x"][0, :D, :3], mean, rtol=1e-10)
     at_centre = [
-        part["diagonal_x"][0, D]
-        + (merged["centre"] - part["centre"])[:D] @ part["diagonal_x"][0, :D]
-        for part in parts
+        part["diagonal_x"][0, D] + (merged["centre"] - part["centre"])[:D] @ part["diagonal_x"][0, :D] for part in parts
     ]
     mean = sum(g[0, D] * x for g, x in zip(G, at_centre, strict=True))[:3] / sum(G)[0, D, :3]
     assert np.allclose(merged["diagonal_x"][0, D, :3], mean, rtol=1e-10)
@@ -505,21 +425,14 @@ def test_a_class_that_a_model_does_not_know_changes_nothing_of_the_others(loss):
     before, after = (
         np.concatenate(
             [
-                method_of(block)
-                .candidates()
-                .swapaxes(1, 2)
-                .reshape(-1, 10 if loss == "hinge" else 4, D + 1)
+                method_of(block).candidates().swapaxes(1, 2).reshape(-1, 10 if loss == "hinge" else 4, D + 1)
                 for block in blocks
             ]
         )
         for blocks in (model._state.blocks, grown.blocks)
     )
     assert np.array_equal(after[[0, 2, 3], :-1], before[:, :-1])  # but for the constant
-    new = (
-        grown.blocks[0].arrays["r"][0, 0, 1]
-        if loss == "log_loss"
-        else grown.blocks[1].arrays["r"][0, 0, 0]
-    )
+    new = grown.blocks[0].arrays["r"][0, 0, 1] if loss == "log_loss" else grown.blocks[1].arrays["r"][0, 0, 0]
     assert (new == 0.0).all()
 
 
@@ -549,30 +462,17 @@ SMALL, NARROW = SPARSE[:60, :65], np.ascontiguousarray(X[:60])
 ALL = [
     (loss, several, wide, intercept, domain, penalty)
     for loss, several, wide, intercept, domain, penalty in product(
-        LOSSES,
-        [False, True],
-        [False, True],
-        [True, False],
-        DOMAINS,
-        PENALTIES,
+        LOSSES, [False, True], [False, True], [True, False], DOMAINS, PENALTIES
     )
     if not (penalty and domain in ("l2", "l1"))  # which are refused
 ]
 
 
 @pytest.mark.parametrize(("loss", "several", "wide", "intercept", "domain", "penalty"), ALL)
-def test_every_configuration_merges_publishes_and_goes_on(
-    loss, several, wide, intercept, domain, penalty
-):
+def test_every_configuration_merges_publishes_and_goes_on(loss, several, wide, intercept, domain, penalty):
     """Young models, sums, and both at once; each is finite, inside its domain, pickles, and learns on."""
     rows, mean = (SMALL, SPARSE_TARGETS[:60]) if wide else (NARROW, Y[:60])
-    params = {
-        "loss": loss,
-        "fit_intercept": intercept,
-        "domain": domain,
-        "structure": "full",
-        **penalty,
-    }
+    params = {"loss": loss, "fit_intercept": intercept, "domain": domain, "structure": "full", **penalty}
     params |= {"radius": 0.7} if domain not in (None, "nonnegative") else {}
     if loss in _registry.CLASSIFICATION_LOSSES:
         y, make, extra = (
@@ -583,9 +483,7 @@ def test_every_configuration_merges_publishes_and_goes_on(
     else:
         y = np.round(np.exp(np.clip(mean, -3, 3))) if loss == "poisson" else mean
         y, make, extra = np.column_stack([y, 2.0 * y + 1.0]) if several else y, AdaRegRegressor, {}
-    parts = [
-        make(**params).partial_fit(rows[at], y[at], **extra) for at in (slice(0, 25), slice(25, 60))
-    ]
+    parts = [make(**params).partial_fit(rows[at], y[at], **extra) for at in (slice(0, 25), slice(25, 60))]
     old = [forgotten(deepcopy(part)) for part in parts]
     for models in (parts, old, [parts[0], old[1]]):
         merged = merge(models)
@@ -600,10 +498,6 @@ def check(model, rows, domain):
     assert np.isfinite(model.intercept_).all()
     assert np.isfinite(model.predict(rows)).all()
     for w in np.atleast_2d(model.coef_):
-        sizes = {
-            "l2": np.linalg.norm(w),
-            "l1": np.abs(w).sum(),
-            "box": np.abs(w).max(),
-        }
+        sizes = {"l2": np.linalg.norm(w), "l1": np.abs(w).sum(), "box": np.abs(w).max()}
         assert domain not in sizes or sizes[domain] <= 0.7 * (1 + 1e-9)
         assert domain != "nonnegative" or (w >= 0.0).all()

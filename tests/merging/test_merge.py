@@ -56,9 +56,7 @@ def shards(make, y=Y, classes=(-1, 1)):
 def same(one, other, tolerance=1e-9):
     scale = np.abs(one.coef_) @ np.abs(X).max(axis=0) + np.abs(one.intercept_)
     assert np.allclose(X @ one.coef_.T, X @ other.coef_.T, rtol=0, atol=tolerance * scale.max())
-    assert np.allclose(
-        one.intercept_, other.intercept_, rtol=tolerance, atol=tolerance * scale.max()
-    )
+    assert np.allclose(one.intercept_, other.intercept_, rtol=tolerance, atol=tolerance * scale.max())
 
 
 # ---- order and grouping ---------------------------------------------------------------------------------------------
@@ -81,9 +79,7 @@ def learn_on(model, rows=slice(0, 30)):
 @pytest.mark.parametrize("half_life", [None, 30.0])
 @pytest.mark.parametrize("structure", ["full", "block", "diag", "iso"])
 def test_order_does_not_matter_with_a_penalty_or_a_half_life(structure, half_life):
-    models = shards(
-        lambda: binary(structure=structure, eta=0.5, epsilon=1.0, alpha=0.01, half_life=half_life)
-    )
+    models = shards(lambda: binary(structure=structure, eta=0.5, epsilon=1.0, alpha=0.01, half_life=half_life))
     same(merge(models), merge(models[::-1]))
 
 
@@ -93,10 +89,7 @@ def test_order_does_not_matter_with_a_penalty_or_a_half_life(structure, half_lif
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_counts_losses_and_curves_add_up(structure):
     models = shards(lambda: binary(structure=structure))
-    model, single = (
-        merge(models),
-        learn(lambda: binary(structure=structure), Y, slice(None), (-1, 1)),
-    )
+    model, single = (merge(models), learn(lambda: binary(structure=structure), Y, slice(None), (-1, 1)))
     assert model.t_ == N == single.t_
     totals = sum(each.progressive_loss_ * each.t_ for each in models)
     assert np.isclose(model.progressive_loss_, totals / N)
@@ -172,9 +165,7 @@ def test_a_merged_regression_is_that_of_all_rows_in_the_merged_units():
 def test_the_coefficients_of_a_stack_follow_the_lengths_of_its_outputs():
     """By hand for a model merged with its copy, in the norm of the merged evidence."""
     model = learn(lambda: binary(structure="diag"), Y, slice(None), (-1, 1))
-    one, merged = (
-        method_of(each._state.blocks[0]) for each in (model, merge([model, deepcopy(model)]))
-    )
+    one, merged = (method_of(each._state.blocks[0]) for each in (model, merge([model, deepcopy(model)])))
     evidence = (merged.structure.field("G") - merged.structure.setting.epsilon)[:, :D]
     lengths = [
         np.sqrt((evidence * points[:, :D] ** 2).sum(axis=1))
@@ -226,10 +217,7 @@ def test_offsets_of_targets_are_united():
 @pytest.mark.parametrize("loss", ["squared_error", "poisson", "huber"])
 def test_regression_goes_on(structure, loss):
     y = np.round(np.exp(np.clip(Z @ W, -3, 3))) if loss == "poisson" else TARGETS
-    models = [
-        AdaRegRegressor(structure=structure, loss=loss).partial_fit(X[rows], y[rows])
-        for rows in SHARDS
-    ]
+    models = [AdaRegRegressor(structure=structure, loss=loss).partial_fit(X[rows], y[rows]) for rows in SHARDS]
     merged = merge(models)
     error = np.mean(np.abs(merged.predict(X) - y))
     assert error < np.mean(np.abs(np.median(y) - y))
@@ -245,18 +233,14 @@ def test_dense_rows_with_coordinates_of_their_own():
     models = [AdaRegClassifier().partial_fit(mixed[p], y[p], classes=[-1, 1]) for p in parts]
     assert all(model._state.feature_transform is not None for model in models)
     merged = merge(models)
-    losses = [
-        np.mean(np.logaddexp(0, -y * model.decision_function(mixed))) for model in (merged, *models)
-    ]
+    losses = [np.mean(np.logaddexp(0, -y * model.decision_function(mixed))) for model in (merged, *models)]
     assert losses[0] < np.mean(losses[1:])
     merged.partial_fit(mixed[:50], y[:50])
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_features_that_some_models_or_all_have_never_seen(structure):
-    seen = np.column_stack(
-        [X, np.zeros(N), np.where(np.arange(N) >= 150, X[:, 0], 0.0), np.ones(N)]
-    )
+    seen = np.column_stack([X, np.zeros(N), np.where(np.arange(N) >= 150, X[:, 0], 0.0), np.ones(N)])
     make = lambda: binary(structure=structure)  # noqa: E731
     models = [make().partial_fit(seen[rows], Y[rows], classes=[-1, 1]) for rows in SHARDS]
     merged = merge(models)
@@ -315,9 +299,7 @@ def test_the_method_merges_two():
 
 def test_sparse_and_dense_models_are_merged():
     one = learn(lambda: binary(structure="diag"), Y, SHARDS[0], (-1, 1))
-    other = binary(structure="diag").partial_fit(
-        sparse.csr_matrix(X[SHARDS[1]]), Y[SHARDS[1]], classes=[-1, 1]
-    )
+    other = binary(structure="diag").partial_fit(sparse.csr_matrix(X[SHARDS[1]]), Y[SHARDS[1]], classes=[-1, 1])
     dense = learn(lambda: binary(structure="diag"), Y, SHARDS[1], (-1, 1))
     same(merge([one, other]), merge([one, dense]), 1e-6)
 
@@ -325,9 +307,7 @@ def test_sparse_and_dense_models_are_merged():
 @pytest.mark.parametrize("structure", ["diag", "full", "iso"])
 @pytest.mark.parametrize("domain", ["l2", "l1", "box", "nonnegative"])
 def test_a_merged_point_is_in_its_domain(structure, domain):
-    models = shards(
-        lambda: binary(structure=structure, domain=domain, radius=0.5, eta=1.0, epsilon=1.0)
-    )
+    models = shards(lambda: binary(structure=structure, domain=domain, radius=0.5, eta=1.0, epsilon=1.0))
     merged = merge(models)
     check(merged.coef_[0], domain)
     check(merged.partial_fit(X, Y).coef_[0], domain)
@@ -380,9 +360,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="cannot be merged with a AdaRegRegressor"):
         merge([one, AdaRegRegressor().fit(X, TARGETS)])
     narrow = binary().partial_fit(X[:, :3], Y, classes=[-1, 1])
-    with pytest.raises(
-        ValueError, match="since d is 5 in one and 3 in another; merge models of the same"
-    ):
+    with pytest.raises(ValueError, match="since d is 5 in one and 3 in another; merge models of the same"):
         merge([one, narrow])
     with pytest.raises(ValueError, match="partial_fit in all of them or with a shuffled fit"):
         merge([one, binary().fit(X, Y)])

@@ -51,10 +51,7 @@ def test_a_broken_csr_matrix_is_refused(broken, structure):
     words = "build the (CSR )?matrix anew"
     new, running = estimator("adagrad", structure), learn(estimator("ons", structure), X, Y)
     before = running.coef_.copy()
-    predictions = [
-        lambda: running.predict(BROKEN[broken]()),
-        lambda: running.decision_function(BROKEN[broken]()),
-    ]
+    predictions = [lambda: running.predict(BROKEN[broken]()), lambda: running.decision_function(BROKEN[broken]())]
     for attempt in [
         lambda: new.fit(BROKEN[broken](), Y),
         lambda: new.partial_fit(BROKEN[broken](), Y, classes=[-1, 1]),
@@ -71,8 +68,6 @@ def test_a_broken_csr_matrix_is_refused(broken, structure):
 
 
 def test_columns_named_twice_are_added_up():
-    doubled = sparse.csr_array(
-        (np.tile(GOOD.data / 2, 1).repeat(2), GOOD.indices.repeat(2), 2 * GOOD.indptr), (40, 5)
-    )
+    doubled = sparse.csr_array((np.tile(GOOD.data / 2, 1).repeat(2), GOOD.indices.repeat(2), 2 * GOOD.indptr), (40, 5))
     one, other = learn(estimator(), GOOD, Y), learn(estimator(), doubled, Y)
     np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-12)

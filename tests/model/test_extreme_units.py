@@ -332,9 +332,7 @@ def test_a_residual_whose_square_is_no_number_stops_its_round():
 
 def test_a_ridge_that_underflows_has_an_inverse():
     """Infinite, it made the weights NaN by an L2 penalty. A case that the attack found."""
-    case = Chunk(
-        1, 60, sizes="ordinary", y="constant", weight="none", container="dense", fault=None
-    )
+    case = Chunk(1, 60, sizes="ordinary", y="constant", weight="none", container="dense", fault=None)
     X, _ = make_rows(case, 50)
     model = AdaRegRegressor(alpha=0.01, epsilon=1e-300).partial_fit(X, np.full(60, 3.0))
     assert_finite(model)

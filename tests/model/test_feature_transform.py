@@ -113,10 +113,7 @@ def test_a_penalty_that_does_nothing_and_a_domain_that_never_binds(params, monke
     monkeypatch.setattr(_kept_beginning, "STAGES", STAGES)
     monkeypatch.setattr(_kept_beginning, "WHITEN_FROM", 10)
     X, y = contrasts(200, 102, offset=3.0)
-    model, free = (
-        AdaRegClassifier(half_life=None, **own).partial_fit(X, y, classes=[-1, 1])
-        for own in (params, {})
-    )
+    model, free = (AdaRegClassifier(half_life=None, **own).partial_fit(X, y, classes=[-1, 1]) for own in (params, {}))
     assert _feature_transform.mixes(model._state.feature_transform)
     np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-6, atol=1e-6)
 
@@ -175,9 +172,7 @@ def test_zeros_of_centred_features():
 def test_correlated_contrasts_are_learnt():
     X, y = contrasts(6000, 200)
     model = AdaRegClassifier(max_iter=1, shuffle=False).fit(X[:5000], y[:5000])
-    diagonal = AdaRegClassifier("adagrad", "diag", max_iter=1, shuffle=False).fit(
-        X[:5000], y[:5000]
-    )
+    diagonal = AdaRegClassifier("adagrad", "diag", max_iter=1, shuffle=False).fit(X[:5000], y[:5000])
     assert model.score(X[5000:], y[5000:]) > diagonal.score(X[5000:], y[5000:]) + 0.02
 
 

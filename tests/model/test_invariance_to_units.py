@@ -13,9 +13,7 @@ from sklearn_adareg.model import _registry
 
 CLASSIFICATION = list(_registry.CLASSIFICATION_LOSSES)
 REGRESSION = list(_registry.REGRESSION_LOSSES)
-RESIDUAL = [
-    loss for loss in REGRESSION if _registry.loss(loss).degree > 0
-]  # the losses that y's unit matters to
+RESIDUAL = [loss for loss in REGRESSION if _registry.loss(loss).degree > 0]  # the losses that y's unit matters to
 LEARNERS = {"defaults": {}} | {
     f"{potential}-{structure}-{eta}": {
         "potential": potential,
@@ -23,9 +21,7 @@ LEARNERS = {"defaults": {}} | {
         "eta": eta,
         **({"rank": 2} if structure == "sketch" else {}),
     }
-    for potential, structure, eta in itertools.product(
-        _registry.POTENTIALS, STRUCTURES, ("auto", 0.7)
-    )
+    for potential, structure, eta in itertools.product(_registry.POTENTIALS, STRUCTURES, ("auto", 0.7))
 }
 STREAMS = {  # loss and number of classes
     **{loss: (loss, 2) for loss in CLASSIFICATION},
@@ -173,11 +169,7 @@ def long_rows(seed=0, n=900):
     score = X @ [1.0, -1.0, 0.5, 1.0] - 1.5
     noise = rng.normal(size=n)
     counts = rng.poisson(np.exp(score / 2))
-    return X, {
-        "class": (score + 0.5 * noise > 0).astype(int),
-        "real": score + 0.5 * noise,
-        "count": counts,
-    }
+    return X, {"class": (score + 0.5 * noise > 0).astype(int), "real": score + 0.5 * noise, "count": counts}
 
 
 def error_of(loss, learner, X, targets, **params):
@@ -210,14 +202,10 @@ def test_a_single_gigantic_value_does_little_harm(learner, loss):
     X, targets = long_rows()
     spoilt = X.copy()
     spoilt[599, 3] = 1e6
-    assert (
-        error_of(loss, learner, spoilt, targets) < 1.1 * error_of(loss, learner, X, targets) + 0.3
-    )
+    assert error_of(loss, learner, spoilt, targets) < 1.1 * error_of(loss, learner, X, targets) + 0.3
 
 
-@pytest.mark.parametrize(
-    "loss", ["log_loss", "hinge", "squared_error", "absolute_error", "poisson"]
-)
+@pytest.mark.parametrize("loss", ["log_loss", "hinge", "squared_error", "absolute_error", "poisson"])
 @every_learner
 def test_constant_zero_and_late_columns_do_no_harm(learner, loss):
     X, targets = long_rows()
@@ -263,8 +251,7 @@ def test_constant_targets_are_learnt_at_once(learner, loss):
 
 @pytest.mark.parametrize("mean", [0.3, 1.0, 1e7])
 @pytest.mark.parametrize(
-    "learner",
-    ["defaults", "adagrad-full-auto", "adagrad-diag-auto", "adagrad-iso-auto", "pnorm-diag-auto"],
+    "learner", ["defaults", "adagrad-full-auto", "adagrad-diag-auto", "adagrad-iso-auto", "pnorm-diag-auto"]
 )
 def test_poisson_learns_counts_of_any_size(learner, mean):
     X, _ = long_rows()
@@ -309,13 +296,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_sparse_rows_give_the_model_of_dense_rows(way, learner):
     X, score = rows()
-    for loss, classes in (
-        ("log_loss", 2),
-        ("log_loss", 3),
-        ("hinge", 2),
-        ("squared_error", 0),
-        ("poisson", 0),
-    ):
+    for loss, classes in (("log_loss", 2), ("log_loss", 3), ("hinge", 2), ("squared_error", 0), ("poisson", 0)):
         y = target(loss, classes, score)
         dense = learn(make(loss, learner, **WAYS[way]), X, y)
         thin = learn(make(loss, learner, **WAYS[way]), sparse.csr_array(X), y)
@@ -360,9 +341,7 @@ def test_chunks_change_no_bit(learner, way, container):
 @pytest.mark.parametrize("way", WAYS)
 @every_learner
 def test_pickles_in_mid_stream_change_no_bit(learner, way, container):
-    assert_chunks_change_no_bit(
-        learner, way, container, lambda model: pickle.loads(pickle.dumps(model))
-    )
+    assert_chunks_change_no_bit(learner, way, container, lambda model: pickle.loads(pickle.dumps(model)))
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)

@@ -11,9 +11,7 @@ from sklearn_adareg.model import _guard
 
 D, N = 2000, 60
 RNG = np.random.default_rng(0)
-X = sparse.random_array(
-    (N, D), density=0.005, format="csr", rng=RNG, data_sampler=lambda size: RNG.normal(size=size)
-)
+X = sparse.random_array((N, D), density=0.005, format="csr", rng=RNG, data_sampler=lambda size: RNG.normal(size=size))
 SCORE = X @ RNG.normal(size=D)
 FEW = X[:4]
 
@@ -54,9 +52,7 @@ def assert_same(model, rows, y, **given):
 )
 def test_predictions_are_those_of_the_whole_model(params, structure, update):
     y = (SCORE > 0).astype(int)
-    assert_same(
-        AdaRegClassifier("adagrad", structure, update=update, **params), X, y, classes=[0, 1]
-    )
+    assert_same(AdaRegClassifier("adagrad", structure, update=update, **params), X, y, classes=[0, 1])
 
 
 @pytest.mark.parametrize("kind", ["binary", "softmax", "one against the rest", "targets", "counts"])

@@ -90,9 +90,7 @@ def test_a_running_model_refuses_another_parameter_of_its_potential(structure):
     assert model.potential.calls > 0, "what psi notes is no parameter"
     before = weights_of(model)
     model.set_params(potential__power=0.25)
-    with pytest.raises(
-        ValueError, match=r"potential was Weighted\(\) .* is Weighted\(power=0.25\)"
-    ):
+    with pytest.raises(ValueError, match=r"potential was Weighted\(\) .* is Weighted\(power=0.25\)"):
         learn(model, X, Y)
     np.testing.assert_array_equal(weights_of(model), before)
     model.set_params(potential__power=0.5)

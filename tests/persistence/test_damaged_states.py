@@ -198,9 +198,7 @@ def learners():
         "softmax": AdaRegClassifier().partial_fit(X, THREE, classes=[0, 1, 2]),
         "one against the rest": one_row,
         "targets": AdaRegRegressor().partial_fit(X, X[:, :2]),
-        "sparse": AdaRegClassifier(structure="full").partial_fit(
-            WIDE, np.arange(60) % 2, classes=[0, 1]
-        ),
+        "sparse": AdaRegClassifier(structure="full").partial_fit(WIDE, np.arange(60) % 2, classes=[0, 1]),
         "later": AdaRegRegressor().partial_fit(np.tile(X, (28, 1)), np.tile(SCORE, 28)),
     }
 
@@ -272,9 +270,7 @@ def test_arrays_that_sums_over_rows_could_not_have_are_refused(damage):
         twin = load(type(model), copy.deepcopy(kept))
         np.testing.assert_array_equal(twin.coef_, model.coef_)
         DAMAGED_LEARNERS[damage](kept["_state"]["blocks"][0]["arrays"])
-        with pytest.raises(
-            ValueError, match=r"^This saved model cannot be read, since .* fit the mod"
-        ):
+        with pytest.raises(ValueError, match=r"^This saved model cannot be read, since .* fit the mod"):
             load(type(model), kept)
 
 
@@ -296,9 +292,7 @@ def test_columns_of_kept_rows_that_are_not_sorted_are_refused():
         load(type(model), kept)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"), [("two classes", 0.5), ("softmax", 3.0), ("one against the rest", -1.0)]
-)
+@pytest.mark.parametrize(("kind", "value"), [("two classes", 0.5), ("softmax", 3.0), ("one against the rest", -1.0)])
 def test_kept_rows_of_no_class_are_refused(kind, value):
     model = learners()[kind]
     kept = copy.deepcopy(model.__getstate__())
@@ -333,14 +327,10 @@ def test_blocks_that_keep_different_rows_are_refused():
 
 @pytest.mark.parametrize("value", [-1.0, 1e9, np.nan])
 @pytest.mark.parametrize("name", ["charged", "fade", "turn"])
-@pytest.mark.parametrize(
-    "structure", [name for name in STRUCTURES if _registry.STRUCTURES[name].forgets]
-)
+@pytest.mark.parametrize("structure", [name for name in STRUCTURES if _registry.STRUCTURES[name].forgets])
 def test_a_half_life_out_of_range_is_refused(structure, name, value):
     for update in ("mirror_descent", "dual_averaging"):
-        cls, kept = saved(
-            potential="ons", structure=structure, half_life=5.0, eta=0.5, update=update
-        )
+        cls, kept = saved(potential="ons", structure=structure, half_life=5.0, eta=0.5, update=update)
         [block] = kept["_state"]["blocks"]
         for array in [a for a in block["arrays"] if a.rpartition(":")[2] == name]:
             if structure == "iso" and name == "fade":

@@ -14,13 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.data import POTENTIALS, STRUCTURES, UPDATES, estimator, rows, target
 
-from sklearn_adareg import (
-    AdaRegClassifier,
-    AdaRegRegressor,
-    SpectralPotential,
-    load_model,
-    save_model,
-)
+from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, SpectralPotential, load_model, save_model
 from sklearn_adareg.persistence import _model_files
 from sklearn_adareg.streams import TableEncoder
 
@@ -60,9 +54,7 @@ MODELS = {
     "several targets": lambda: AdaRegRegressor().fit(X, X[:, :3]),
     "infinite": lambda: AdaRegRegressor(tol=None, p=np.float64(2), random_state=0).fit(X, SCORE),
     "sparse weights": lambda: AdaRegClassifier().fit(X, SCORE > 0).sparsify(),
-    "names": lambda: AdaRegRegressor().fit(
-        pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]), SCORE
-    ),
+    "names": lambda: AdaRegRegressor().fit(pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])]), SCORE),
     "not fitted": AdaRegClassifier,
 }
 
@@ -101,11 +93,7 @@ class Slow(SpectralPotential):
 
 @pytest.mark.parametrize(
     "model",
-    [
-        make_pipeline(StandardScaler(), AdaRegClassifier()),
-        LogisticRegression(),
-        AdaRegRegressor(Slow()),
-    ],
+    [make_pipeline(StandardScaler(), AdaRegClassifier()), LogisticRegression(), AdaRegRegressor(Slow())],
     ids=["scaler", "foreign", "a potential of one's own"],
 )
 def test_other_classes_are_refused_and_the_old_file_stays(model, tmp_path):
@@ -131,9 +119,7 @@ def test_a_file_that_names_other_code_is_not_run(tmp_path):
 
 
 SUFFIXES = [".adareg", ".skops"]
-REFUSED = (
-    r"cannot be read as a model \(.*\); it is damaged, of another kind, or from a newer version\.$"
-)
+REFUSED = r"cannot be read as a model \(.*\); it is damaged, of another kind, or from a newer version\.$"
 
 
 def write(path, member, content, compression=zipfile.ZIP_DEFLATED):
@@ -263,9 +249,7 @@ def test_an_array_that_is_named_often_is_read_once(tmp_path):
 def test_the_size_that_an_array_claims_has_to_be_that_of_its_numbers(tmp_path):
     path = tmp_path / "m.adareg"
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)}
-    )
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (2**40,)})
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("model.json", '{"format": 1, "model": {"array": 0}}')
         archive.writestr("0.npy", header.getvalue() + bytes(80))

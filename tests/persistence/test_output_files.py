@@ -145,9 +145,7 @@ def test_devices_are_written_to(write, tmp_path):
 def test_a_pipe_is_written_to(write, tmp_path):
     os.mkfifo(tmp_path / "pipe.adareg")
     received = []
-    reader = threading.Thread(
-        target=lambda: received.append((tmp_path / "pipe.adareg").read_bytes())
-    )
+    reader = threading.Thread(target=lambda: received.append((tmp_path / "pipe.adareg").read_bytes()))
     reader.start()
     write(tmp_path / "pipe.adareg")
     reader.join()
@@ -159,9 +157,7 @@ def test_a_pipe_is_written_to(write, tmp_path):
 def test_predictions_to_a_pipe_are_not_resumed(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ValueError, match=r"is no file, so that predictions .* cannot be resumed"):
-        fit_stream(
-            MODEL, CHUNKS, checkpoint=tmp_path / "c", predictions=tmp_path / "pipe", progress=False
-        )
+        fit_stream(MODEL, CHUNKS, checkpoint=tmp_path / "c", predictions=tmp_path / "pipe", progress=False)
 
 
 TWO = """
@@ -177,8 +173,7 @@ def test_two_processes_on_one_checkpoint_do_not_die(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.getcwd(), *sys.path])}
     program = [sys.executable, "-c", TWO]
     both = [
-        subprocess.Popen(program, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
+        subprocess.Popen(program, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)
     ]
     for process in both:
         with process:
@@ -194,9 +189,7 @@ def test_predictions_of_an_interrupted_run_stay_beside_their_checkpoint_until_it
             raise Stop
 
     def run(progress, **options):
-        fit_stream(
-            AdaRegRegressor(), CHUNKS, predictions=tmp_path / "p.csv", progress=progress, **options
-        )
+        fit_stream(AdaRegRegressor(), CHUNKS, predictions=tmp_path / "p.csv", progress=progress, **options)
 
     with pytest.raises(Stop):
         run(stop)
@@ -213,9 +206,7 @@ def test_predictions_of_an_interrupted_run_stay_beside_their_checkpoint_until_it
     assert (tmp_path / "p.csv").read_bytes() == whole
 
 
-def test_a_process_that_dies_right_after_its_last_checkpoint_has_its_predictions(
-    tmp_path, monkeypatch
-):
+def test_a_process_that_dies_right_after_its_last_checkpoint_has_its_predictions(tmp_path, monkeypatch):
     real = os.replace
 
     def die(part, target):
@@ -247,8 +238,6 @@ def test_outputs_need_a_folder_and_a_place_of_their_own(tmp_path):
         check_outputs([("the model", tmp_path / "no" / "m")])
     with pytest.raises(IsADirectoryError, match="is a folder, not a file for the model"):
         check_outputs([("the model", tmp_path)])
-    with pytest.raises(
-        ValueError, match=r"The checkpoint would replace the model in .* name another"
-    ):
+    with pytest.raises(ValueError, match=r"The checkpoint would replace the model in .* name another"):
         check_outputs([("the model", tmp_path / "m"), ("the checkpoint", f"{tmp_path}/./m")])
     check_outputs([("the model", os.devnull), ("the checkpoint", os.devnull)], [os.devnull])

@@ -9,17 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from support.data import (
-    POTENTIALS,
-    STRUCTURES,
-    UPDATES,
-    FourthRoot,
-    estimator,
-    learn,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import POTENTIALS, STRUCTURES, UPDATES, FourthRoot, estimator, learn, rows, target, weights_of
 
 import sklearn_adareg
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, load_model, save_model
@@ -43,11 +33,7 @@ def through_joblib(model):
 
 
 WAYS = [through_pickle, through_protocol_2, through_joblib, copy.deepcopy]
-VARIATIONS = [
-    {"average": 2.0},
-    {"average": False, "alpha": 0.05},
-    {"average": True, "domain": "l2", "radius": 0.3},
-]
+VARIATIONS = [{"average": 2.0}, {"average": False, "alpha": 0.05}, {"average": True, "domain": "l2", "radius": 0.3}]
 
 
 @pytest.mark.parametrize("change", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
@@ -239,9 +225,7 @@ def test_rows_kept_for_coordinates_are_forgotten_too():
 def test_a_model_that_has_learnt_nothing_has_nothing_to_forget():
     with pytest.raises(ValueError, match="not fitted"):
         AdaRegRegressor().forget_rows()
-    model = AdaRegClassifier().partial_fit(
-        np.ones((2, 3)), [0, 1], classes=[0, 1], sample_weight=[0.0, 0.0]
-    )
+    model = AdaRegClassifier().partial_fit(np.ones((2, 3)), [0, 1], classes=[0, 1], sample_weight=[0.0, 0.0])
     assert model.forget_rows().partial_fit(np.eye(3), [0, 1, 1]).t_ == 3
 
 

@@ -43,9 +43,7 @@ def test_several_classes_and_targets_ask_for_no_more():
     X, score = rows(1)
     classes = np.array(["a", "b", "c"])[np.digitize(score, [-0.5, 2.0])]
     for loss, y in [("log_loss", classes), ("hinge", classes), ("squared_error", X[:, :3])]:
-        model = (
-            estimator(loss=loss, class_weight="balanced") if y is classes else estimator(loss=loss)
-        )
+        model = estimator(loss=loss, class_weight="balanced") if y is classes else estimator(loss=loss)
         file = sio.dumps(model.fit(X, y))
         asked = sio.get_untrusted_types(data=file)
         assert asked == [TRUSTED[loss]]

@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
-from sklearn.linear_model import (
-    LinearRegression,
-    LogisticRegression,
-    PoissonRegressor,
-    SGDClassifier,
-)
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -51,14 +46,10 @@ def test_a_classifier_predicts_the_same(loss, classes, fit_intercept):
     assert type(plain[-1]) is counterpart(loss)
     np.testing.assert_array_equal(plain.classes_, model.classes_)
     for rows in (X, FAR):
-        np.testing.assert_allclose(
-            plain.decision_function(rows), model.decision_function(rows), rtol=1e-10, atol=1e-10
-        )
+        np.testing.assert_allclose(plain.decision_function(rows), model.decision_function(rows), rtol=1e-10, atol=1e-10)
         np.testing.assert_array_equal(plain.predict(rows), model.predict(rows))
         if loss == "log_loss":
-            np.testing.assert_allclose(
-                plain.predict_proba(rows), model.predict_proba(rows), rtol=1e-8, atol=1e-15
-            )
+            np.testing.assert_allclose(plain.predict_proba(rows), model.predict_proba(rows), rtol=1e-8, atol=1e-15)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -199,9 +190,7 @@ def test_onnx_runs_it(case, scaled, limits, tmp_path):
     options = {"zipmap": False} if hasattr(plain, "predict_proba") else None
     file = tmp_path / "model.onnx"
     file.write_bytes(
-        to_onnx(
-            plain, rows[:1], options=options and {id(plain): options}, target_opset=18
-        ).SerializeToString()
+        to_onnx(plain, rows[:1], options=options and {id(plain): options}, target_opset=18).SerializeToString()
     )
     session = runtime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
     labels, *more = session.run(None, {"X": rows})

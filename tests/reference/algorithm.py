@@ -79,20 +79,10 @@ def poisson(m, y, parameters):
     return np.exp(m) - y * m, np.exp(m) - y
 
 
-CLASSIFIER_LOSSES = {
-    f.__name__: f for f in (log_loss, hinge, squared_hinge, modified_huber, perceptron)
-}
+CLASSIFIER_LOSSES = {f.__name__: f for f in (log_loss, hinge, squared_hinge, modified_huber, perceptron)}
 REGRESSOR_LOSSES = {
     f.__name__: f
-    for f in (
-        squared_error,
-        huber,
-        absolute_error,
-        quantile,
-        epsilon_insensitive,
-        squared_epsilon_insensitive,
-        poisson,
-    )
+    for f in (squared_error, huber, absolute_error, quantile, epsilon_insensitive, squared_epsilon_insensitive, poisson)
 }
 LOSSES = CLASSIFIER_LOSSES | REGRESSOR_LOSSES
 

@@ -56,18 +56,14 @@ def onto_l2(c, H, r):
     h, V = np.linalg.eigh(H)
     u = V.T @ c
     # At the upper end every coordinate is below its share: |u_i| / (1 + μ h_i) ≤ |u_i| r / ‖u‖.
-    mu = root_of_decreasing(
-        lambda mu: np.linalg.norm(u / (1 + mu * h)) - r, 0.0, (np.linalg.norm(u) / r - 1) / h.min()
-    )
+    mu = root_of_decreasing(lambda mu: np.linalg.norm(u / (1 + mu * h)) - r, 0.0, (np.linalg.norm(u) / r - 1) / h.min())
     x = V @ (u / (1 + mu * h))
     return x, mu * x
 
 
 def onto_simplex_diagonal(u, h, r):
     """x_i = (u_i − μ h_i)_+ with μ such that they sum to r."""
-    mu = root_of_decreasing(
-        lambda mu: np.sum(np.maximum(u - mu * h, 0)) - r, np.max((u - r) / h), np.max(u / h)
-    )
+    mu = root_of_decreasing(lambda mu: np.sum(np.maximum(u - mu * h, 0)) - r, np.max((u - r) / h), np.max(u / h))
     return np.maximum(u - mu * h, 0)
 
 

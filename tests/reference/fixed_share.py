@@ -42,15 +42,8 @@ class FixedShare:
     ``evaluate`` gives the losses of margins (n, C); ``quadratic`` slope and curvature of a regression's margin.
     """
 
-    def __init__(
-        self, B, C, tracks, regresses, long_ones, evaluate, quadratic=None, from_constant=False
-    ):
-        self.B, self.evaluate, self.quadratic, self.from_constant = (
-            B,
-            evaluate,
-            quadratic,
-            from_constant,
-        )
+    def __init__(self, B, C, tracks, regresses, long_ones, evaluate, quadratic=None, from_constant=False):
+        self.B, self.evaluate, self.quadratic, self.from_constant = (B, evaluate, quadratic, from_constant)
         self.rates = RATES if tracks or regresses else RATES[:1]
         self.regressions = [Regression(B, kept) for kept in KEPT] if regresses and C == 1 else []
         N, R = len(SCALES) * B + len(self.regressions), len(self.rates)
@@ -64,9 +57,7 @@ class FixedShare:
         """The margins of all candidates and of the layers from those of the base (B, C); what is published."""
         self.base = base
         parts = [scale * base + (1 - scale) * base[-1] for scale in SCALES]
-        regressed = [
-            regression.v[self.active] @ base[self.active] for regression in self.regressions
-        ]
+        regressed = [regression.v[self.active] @ base[self.active] for regression in self.regressions]
         self.m = np.concatenate([*parts, *np.reshape(regressed, (-1, 1, base.shape[1]))])
         self.layers = self.part() @ self.m
         return self.top @ self.layers

@@ -94,10 +94,7 @@ class Columns:
             if len(own):
                 self.size[i] = np.quantile(own, 0.5, method="lower")
             limit = max(largest_part(a), OF_SIZE * self.size[i]) or UNLIMITED
-            self.low[i], self.high[i] = (
-                min(self.within, median - limit),
-                max(-self.within, median + limit),
-            )
+            self.low[i], self.high[i] = (min(self.within, median - limit), max(-self.within, median + limit))
 
 
 def largest_part(a):
@@ -427,9 +424,7 @@ def minimum(A, b, l1, free, domain, radius):
     x = np.linalg.solve(A, b)
     if domain in ("l2", "l1", "simplex"):  # free ones, which come last, follow
         return project(x, np.linalg.inv(A), domain, radius, len(x) - free.sum())
-    low, high = {"box": (-radius, radius), "nonnegative": (0, np.inf)}.get(
-        domain, (-np.inf, np.inf)
-    )
+    low, high = {"box": (-radius, radius), "nonnegative": (0, np.inf)}.get(domain, (-np.inf, np.inf))
     low, high = np.where(free, -np.inf, low), np.where(free, np.inf, high)
     if not l1.any() and ((low <= x) & (x <= high)).all():
         return x
@@ -458,10 +453,7 @@ class Learner:
         self.l2, self.l1 = alpha * (1 - l1_ratio), alpha * l1_ratio
         self.domain = domain, radius
         self.t, self.begins, self.anew = 0, True, 1
-        self.columns, self.targets = (
-            Columns(d, self.intercept),
-            Columns(targets, True, targets=True),
-        )
+        self.columns, self.targets = (Columns(d, self.intercept), Columns(targets, True, targets=True))
         self.variances, self.reaches, self.centre = np.zeros((3, d))
         self.mass, self.due = np.zeros(len(memories)), np.ones(len(memories))
         self.absorbed = np.zeros(len(memories), dtype=int)
@@ -608,16 +600,7 @@ class Learner:
 
 
 def information(
-    Z,
-    y,
-    *,
-    loss,
-    n_classes=0,
-    sample_weight=None,
-    fit_intercept=True,
-    epsilon=None,
-    half_life="auto",
-    **params,
+    Z, y, *, loss, n_classes=0, sample_weight=None, fit_intercept=True, epsilon=None, half_life="auto", **params
 ):
     """A learner that has read all rows, and the margins that it published before each (those of weight 0 are no rows).
 
@@ -627,28 +610,16 @@ def information(
     targets = np.asarray(y, dtype=float).reshape(len(Z), -1)
     if n_classes and not joint:
         targets = np.where(targets == np.arange(n_classes), 1.0, -1.0)
-    memories = (
-        (MEMORIES[:1] if joint else MEMORIES)
-        if half_life == "auto"
-        else (0.5 ** (1 / (half_life or np.inf)),)
-    )
-    diagonals = (
-        (DIAGONAL_MEMORIES[:1] if joint else DIAGONAL_MEMORIES) if half_life == "auto" else ()
-    )
+    memories = (MEMORIES[:1] if joint else MEMORIES) if half_life == "auto" else (0.5 ** (1 / (half_life or np.inf)),)
+    diagonals = (DIAGONAL_MEMORIES[:1] if joint else DIAGONAL_MEMORIES) if half_life == "auto" else ()
     zeros = params.get("alpha") and params.get("l1_ratio")
     diagonals = () if params.get("domain") or zeros or loss == "poisson" else diagonals
     auto = (PENALISED_JOINT_PRIORS if params.get("alpha") else JOINT_PRIORS) if joint else PRIORS
     priors = auto if epsilon is None else (epsilon,)
     outputs = targets.shape[1]
-    shapes = {
-        "problems": outputs,
-        "C": n_classes if joint else 1,
-        "targets": outputs if regression else 0,
-    }
+    shapes = {"problems": outputs, "C": n_classes if joint else 1, "targets": outputs if regression else 0}
     choice = {"priors": priors, "memories": memories, "diagonals": diagonals}
-    learner = Learner(
-        Z.shape[1], loss=loss, fit_intercept=fit_intercept, **shapes, **choice, **params
-    )
+    learner = Learner(Z.shape[1], loss=loss, fit_intercept=fit_intercept, **shapes, **choice, **params)
     weights = np.ones(len(Z)) if sample_weight is None else sample_weight
     played = np.flatnonzero(weights > 0)
     margins = [learner.play(Z[i], targets[i], weights[i]) for i in played]

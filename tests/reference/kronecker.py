@@ -64,9 +64,7 @@ class Targets:
         else:
             for residuals, target in zip(self.own, y, strict=True):
                 residuals.meet(target)
-            pairs = [
-                r.evaluate_loss(a, b, omega)[:2] for r, a, b in zip(self.own, m, y, strict=True)
-            ]
+            pairs = [r.evaluate_loss(a, b, omega)[:2] for r, a, b in zip(self.own, m, y, strict=True)]
         return sum(value for value, _ in pairs), np.array([slope for _, slope in pairs])
 
     @property

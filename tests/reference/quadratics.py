@@ -18,11 +18,7 @@ def log_loss(m, y, scale):
 
 def hinge(m, y, scale):
     gap = 1 - y * m
-    return (
-        np.maximum(gap, 0),
-        np.where(gap > 0, -y, 0.0),
-        0.5 / np.maximum(abs(gap), NEAR_THE_HINGE),
-    )
+    return (np.maximum(gap, 0), np.where(gap > 0, -y, 0.0), 0.5 / np.maximum(abs(gap), NEAR_THE_HINGE))
 
 
 def squared_hinge(m, y, scale):

@@ -7,15 +7,7 @@ Weight vectors share nothing but the row, so a model of K weight vectors is a li
 
 import numpy as np
 
-from reference.algorithm import (
-    JOINT,
-    LOSSES,
-    POTENTIALS,
-    FrequentDirections,
-    preconditioner,
-    prox,
-    turns,
-)
+from reference.algorithm import JOINT, LOSSES, POTENTIALS, FrequentDirections, preconditioner, prox, turns
 from reference.domains import project
 from reference.half_life import Memory, discounted, forgetting
 
@@ -287,18 +279,14 @@ class ScaledVector:
         if self.composite:
             u = self.charged(u, t, units, gradient_unit)
         if self.composite or (
-            self.dual
-            and self.structure in ("diag", "block")
-            and self.domain in (None, "box", "nonnegative")
+            self.dual and self.structure in ("diag", "block") and self.domain in (None, "box", "nonnegative")
         ):
             u = np.where(touched, u, self.x)
         self.last_touched[touched] = t
         self.x = self.projected(u, units)
 
     def projected(self, u, units):
-        return units * project(
-            u / units, self.H / np.outer(units, units), self.domain, self.radius, self.d
-        )
+        return units * project(u / units, self.H / np.outer(units, units), self.domain, self.radius, self.d)
 
     def charged(self, u, t, units, gradient_unit):
         """The prox in raw units of the rounds not charged yet (all of them, in dual averaging)."""
@@ -341,11 +329,7 @@ def scaled_adareg(
     D = Z.shape[1]
     omega = np.ones(len(Z)) if sample_weight is None else sample_weight
     psi = POTENTIALS[potential](eta, p)
-    domains, inverse, lam = (
-        (update, domain, radius, alpha, l1_ratio),
-        potential == "ons",
-        forgetting(half_life),
-    )
+    domains, inverse, lam = ((update, domain, radius, alpha, l1_ratio), potential == "ons", forgetting(half_life))
     output = ScaledVector(D, d, psi, structure, epsilon, *domains, blocks, half_life, inverse, rank)
     residuals = Residuals(loss, loss in (*DEGREES, "poisson") and fit_intercept, lam)
     scale, spread, t, total = Scale(D, False, lam), 0.0, 0, 0.0

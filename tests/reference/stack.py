@@ -7,16 +7,7 @@ from scipy.optimize import brentq
 
 from reference.algorithm import CLASSIFIER_LOSSES, POTENTIALS, preconditioner, project, prox
 from reference.half_life import Memory, discounted, forgetting
-from reference.scaling import (
-    DEGREES,
-    STEEP,
-    Residuals,
-    Scale,
-    carried,
-    mean_of,
-    softmax_of,
-    with_intercept,
-)
+from reference.scaling import DEGREES, STEEP, Residuals, Scale, carried, mean_of, softmax_of, with_intercept
 
 
 class StackVector:
@@ -34,9 +25,7 @@ class StackVector:
         self.implicit = False
 
     def average(self, gamma):
-        return (
-            mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
-        )
+        return mean_of(self.predicting, gamma, self.lam) if self.predicting else np.zeros_like(self.x)
 
     def change_units(self, growth):
         self.memory.G = carried(self.memory.G, growth, self.epsilon)
@@ -93,9 +82,7 @@ class StackVector:
     def last_iterate(self, t, units):
         if not self.alpha:
             return self.x
-        return np.where(
-            self.due(t) > 0, self.projected(self.charged(self.x, t, units), units), self.x
-        )
+        return np.where(self.due(t) > 0, self.projected(self.charged(self.x, t, units), units), self.x)
 
 
 def confined(c, domain, radius):
@@ -114,12 +101,7 @@ class RecentVector:
     """An iterate that moves as the fast weight vector would if a hundred rounds had made its G; no average."""
 
     def __init__(self, D, eta, epsilon, residuals):
-        self.x, self.eta, self.most, self.residuals = (
-            np.zeros(D),
-            eta,
-            epsilon ** (-2 / 3),
-            residuals,
-        )
+        self.x, self.eta, self.most, self.residuals = (np.zeros(D), eta, epsilon ** (-2 / 3), residuals)
 
     def step(self, z, slope, curvature, omega, factor, fast, t, implicit):
         h = np.minimum(np.diag(fast.memory.G) ** (-2 / 3) * max(1, t / 100) ** (2 / 3), self.most)
@@ -244,16 +226,11 @@ def stacked(
     def output(eta):
         psi = POTENTIALS[potential](eta, (2.0 if eta == rates[0] else 0.5) if paired else p)
         residuals = Residuals(loss, shifted, lam)
-        return StackVector(
-            D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio)
-        )
+        return StackVector(D, d, psi, structure, epsilon, residuals, (domain, radius), (alpha, l1_ratio))
 
     def candidates_of(vector):
         lasts = [output.x for output in vector]
-        return [
-            *([output.average(average) for output in vector] if average is not False else []),
-            *lasts,
-        ]
+        return [*([output.average(average) for output in vector] if average is not False else []), *lasts]
 
     def residuals():
         return Residuals(loss, shifted, lam)
@@ -271,10 +248,7 @@ def stacked(
         spread = lam * spread + z @ z
         tau = discounted(np.ones(t), lam).sum()
         factor = np.sqrt(tau / spread)
-        for one in (
-            own,
-            *(output.residuals for vector in [*outputs, recents] for output in vector),
-        ):
+        for one in (own, *(output.residuals for vector in [*outputs, recents] for output in vector)):
             one.meet(y[row])
         for output in (output for vector in outputs for output in vector):
             output.x = np.minimum(growth, 1) * output.x
@@ -332,13 +306,9 @@ def stacked(
         total += w * value
         for k, vector in enumerate(outputs):
             for r, output in enumerate(vector):
-                if (
-                    domain == "simplex"
-                ):  # a weight that was there before its feature keeps its raw value
+                if domain == "simplex":  # a weight that was there before its feature keeps its raw value
                     output.x = np.where(fresh, output.x * scale.units, output.x)
-                    output.predicting = [
-                        np.where(fresh, x * scale.units, x) for x in output.predicting
-                    ]
+                    output.predicting = [np.where(fresh, x * scale.units, x) for x in output.predicting]
                 output.predicting.append(output.x)
                 output.change_units(growth)
                 output.implicit = paired
@@ -347,16 +317,12 @@ def stacked(
                 if make_outputs is None:
                     output.at(t, scale.units, (gamma + 1) / tau)
                 if np.any(slopes) or make_outputs is None:  # else no row enters a matrix
-                    output.step(
-                        z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit
-                    )
+                    output.step(z, slopes[k, r], curvatures[k, r], w, factor, potential == "ons", implicit)
         if share is not None:
             for k, output in enumerate(recents):
                 exact = loss == "log_loss" and not n_classes
                 implicit = partial(far_slope, y[row]) if exact else None
-                output.step(
-                    z, slopes[k, 2], curvatures[k, 2], w, factor, outputs[k][1], t, implicit
-                )
+                output.step(z, slopes[k, 2], curvatures[k, 2], w, factor, outputs[k][1], t, implicit)
         if alpha:
             raw = [np.array(candidates_of(vector))[:, :d] / scale.units[:d] for vector in outputs]
             seen = np.count_nonzero(scale.s[:d])
@@ -364,9 +330,7 @@ def stacked(
     weights = []
     share = sides.share(t + 1) if recent else None
     for k, vector in enumerate(outputs):
-        candidates = [
-            output.last_iterate(t, scale.units) if alpha else output.x for output in vector
-        ]
+        candidates = [output.last_iterate(t, scale.units) if alpha else output.x for output in vector]
         if average is not False:
             candidates = [output.average(average) for output in vector] + candidates
         combined = stack.v @ np.array(candidates)
@@ -382,11 +346,7 @@ def stacked(
                 output.residuals.rho
                 / output.residuals.gradient_unit
                 * tau
-                / (
-                    np.diag(output.memory.G)
-                    if structure == "diag"
-                    else np.trace(output.memory.G) / D
-                )
+                / (np.diag(output.memory.G) if structure == "diag" else np.trace(output.memory.G) / D)
                 for output in vector
             ]
             small = np.abs(own_weights) <= h / scale.units**2 * alpha * l1_ratio * (1 - np.abs(s))

@@ -20,14 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from support.interrupts import by_signals, press_control_c
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg.streams import (
-    ChunkStream,
-    CSVStream,
-    ParquetStream,
-    SvmlightStream,
-    TableEncoder,
-    fit_stream,
-)
+from sklearn_adareg.streams import ChunkStream, CSVStream, ParquetStream, SvmlightStream, TableEncoder, fit_stream
 
 pytest.importorskip("pyarrow")
 quiet = {"progress": False}
@@ -54,9 +47,7 @@ def learnt(y=LABELS, model=None):
 
 
 @pytest.mark.parametrize("y", [LABELS, SCORE], ids=["classifier", "regressor"])
-@pytest.mark.parametrize(
-    "kind", ["parquet", "csv", "svmlight", "list", "callable", "iterator", "frames"]
-)
+@pytest.mark.parametrize("kind", ["parquet", "csv", "svmlight", "list", "callable", "iterator", "frames"])
 def test_it_equals_partial_fit_to_the_bit(kind, y, tmp_path):
     model = AdaRegClassifier() if y is LABELS else AdaRegRegressor()
     options = {"target": "target"}
@@ -73,17 +64,11 @@ def test_it_equals_partial_fit_to_the_bit(kind, y, tmp_path):
     elif kind == "frames":
         source = [frame(y).iloc[part] for part in CHUNKS]
     else:
-        source = {"list": pairs(y), "callable": lambda: iter(pairs(y)), "iterator": iter(pairs(y))}[
-            kind
-        ]
+        source = {"list": pairs(y), "callable": lambda: iter(pairs(y)), "iterator": iter(pairs(y))}[kind]
         options = {"classes": ["yes", "no"]} if kind == "iterator" and y is LABELS else {}
     assert fit_stream(model, source, **options, **quiet) is model
     if kind == "svmlight":
-        own = (
-            AdaRegClassifier().partial_fit(X, y, classes=[-3, 7])
-            if y.dtype.kind == "i"
-            else learnt(y)
-        )
+        own = AdaRegClassifier().partial_fit(X, y, classes=[-3, 7]) if y.dtype.kind == "i" else learnt(y)
         assert getattr(model, "classes_", np.array([0])).dtype.kind == "i"
         np.testing.assert_allclose(model.coef_, own.coef_, rtol=1e-9)  # a sparse kernel
     else:
@@ -114,11 +99,7 @@ def test_several_targets_and_weights(tmp_path):
     weight = rng.integers(0, 3, 900).astype(float)
     frame(SCORE).assign(second=-SCORE, weight=weight).to_parquet(tmp_path / "rows.parquet")
     model = fit_stream(
-        AdaRegRegressor(),
-        tmp_path / "rows.parquet",
-        target=["target", "second"],
-        sample_weight="weight",
-        **quiet,
+        AdaRegRegressor(), tmp_path / "rows.parquet", target=["target", "second"], sample_weight="weight", **quiet
     )
     own = AdaRegRegressor().partial_fit(X, np.column_stack([SCORE, -SCORE]), sample_weight=weight)
     np.testing.assert_array_equal(model.coef_, own.coef_)
@@ -196,8 +177,7 @@ def test_predictions_of_a_foreign_estimator_are_made_chunk_by_chunk(tmp_path):
     for number, (rows, y) in enumerate(pairs()):
         if number:
             np.testing.assert_array_equal(
-                found[["probability:no", "probability:yes"]][CHUNKS[number]],
-                own.predict_proba(rows),
+                found[["probability:no", "probability:yes"]][CHUNKS[number]], own.predict_proba(rows)
             )
         own.partial_fit(rows, y, classes=["no", "yes"])
 
@@ -281,9 +261,7 @@ def queued(waits):
 def test_control_c_is_answered_while_a_source_stalls(source):
     waits, model = threading.Event(), AdaRegRegressor()
     press_control_c(lambda: fit_stream(model, source(waits), **quiet), waits, restarts=False)
-    np.testing.assert_array_equal(
-        model.coef_, AdaRegRegressor().partial_fit(X[:100], SCORE[:100]).coef_
-    )
+    np.testing.assert_array_equal(model.coef_, AdaRegRegressor().partial_fit(X[:100], SCORE[:100]).coef_)
 
 
 @by_signals
@@ -390,10 +368,7 @@ def test_progress_is_printed_to_the_standard_error(capsys, monkeypatch):
             lambda: fit_stream(make_pipeline(PCA(), AdaRegClassifier()), pairs()),
             "PCA has no partial_fit, so it cannot learn along",
         ),
-        (
-            lambda: fit_stream(AdaRegClassifier(), iter(pairs())),
-            r"pass all labels as classes=\[…\]",
-        ),
+        (lambda: fit_stream(AdaRegClassifier(), iter(pairs())), r"pass all labels as classes=\[…\]"),
         (
             lambda: fit_stream(AdaRegRegressor(), iter(pairs(SCORE)), checkpoint="c"),
             "cannot be resumed with an iterator",
@@ -401,31 +376,22 @@ def test_progress_is_printed_to_the_standard_error(capsys, monkeypatch):
         (lambda: fit_stream(AdaRegRegressor(), [frame(SCORE)]), "target is None"),
         (lambda: fit_stream(AdaRegRegressor(), [frame(SCORE)], target="q"), "none of that name"),
         (
-            lambda: fit_stream(
-                AdaRegRegressor(), [frame(SCORE)], target="target", sample_weight="q"
-            ),
+            lambda: fit_stream(AdaRegRegressor(), [frame(SCORE)], target="target", sample_weight="q"),
             "sample_weight names the column 'q'",
         ),
         (
             lambda: fit_stream(AdaRegRegressor(), [frame(SCORE).assign(t="x")], target="target"),
             r"'t' holds text.*make_pipeline\(TableEncoder\(\), model\)",
         ),
+        (lambda: fit_stream(AdaRegRegressor(), [frame()], target="target"), "a regressor needs numbers"),
         (
-            lambda: fit_stream(AdaRegRegressor(), [frame()], target="target"),
-            "a regressor needs numbers",
-        ),
-        (
-            lambda: fit_stream(
-                AdaRegRegressor(), [frame(np.where(SCORE > 0, SCORE, np.nan))], target="target"
-            ),
+            lambda: fit_stream(AdaRegRegressor(), [frame(np.where(SCORE > 0, SCORE, np.nan))], target="target"),
             r"Row \d+ of the stream has no target",
         ),
         (lambda: fit_stream(AdaRegRegressor(), [], progress=False), "has no rows"),
         (lambda: fit_stream(AdaRegRegressor(), pairs(SCORE), every=0), "every=0"),
         (
-            lambda: fit_stream(
-                AdaRegRegressor(), ChunkStream([frame(SCORE).assign(t=np.nan)]), target="target"
-            ),
+            lambda: fit_stream(AdaRegRegressor(), ChunkStream([frame(SCORE).assign(t=np.nan)]), target="target"),
             "missing value",
         ),
     ],

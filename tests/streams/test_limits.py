@@ -37,9 +37,7 @@ def long_line(name):
 
 
 def long_quotes(folder):
-    (folder / "quotes.csv.gz").write_bytes(
-        gzip.compress(b'0,1\n1,"') + gzip.compress(b"1" * 2**24, 1) * 2**7
-    )
+    (folder / "quotes.csv.gz").write_bytes(gzip.compress(b'0,1\n1,"') + gzip.compress(b"1" * 2**24, 1) * 2**7)
 
 
 def many_labels(folder):
@@ -79,9 +77,7 @@ print(code, (most() - begun_with) // 1024)
 @pytest.mark.parametrize(
     "name",
     [
-        name
-        if name in ("wide table", "long line", "many labels")
-        else pytest.param(name, marks=pytest.mark.slow)
+        name if name in ("wide table", "long line", "many labels") else pytest.param(name, marks=pytest.mark.slow)
         for name in BOMBS
     ],
 )
@@ -118,10 +114,7 @@ def test_limits_can_be_raised_on_the_command_line(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(np.eye(3), columns=list("abc")).to_csv("t.csv", index=False)
     train = "train t.csv --target a --task regression --model m.adareg --quiet"
-    for low, enough in (
-        ("--max-columns 2", "--max-columns 3"),
-        ("--max-weights 1", "--max-weights 2"),
-    ):
+    for low, enough in (("--max-columns 2", "--max-columns 3"), ("--max-weights 1", "--max-weights 2")):
         assert main(f"{train} {low}".split()) == 1
         assert f"({low.split()[0]})" in capsys.readouterr().err
         assert main(f"{train} {enough}".split()) == 0

@@ -17,13 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg.streams import (
-    CSVStream,
-    ParquetStream,
-    SvmlightStream,
-    TableEncoder,
-    fit_stream,
-)
+from sklearn_adareg.streams import CSVStream, ParquetStream, SvmlightStream, TableEncoder, fit_stream
 
 pytest.importorskip("pyarrow")
 CHUNKS, ROWS = 60, 50
@@ -54,9 +48,7 @@ MODELS = {
     "hashed": lambda: make_pipeline(
         TableEncoder(n_hashed=2**10), AdaRegClassifier(loss="hinge", class_weight="balanced")
     ),
-    "scaled": lambda: make_pipeline(
-        TableEncoder(categories={"colour": ["red"]}), StandardScaler(), AdaRegClassifier()
-    ),
+    "scaled": lambda: make_pipeline(TableEncoder(categories={"colour": ["red"]}), StandardScaler(), AdaRegClassifier()),
 }
 
 
@@ -66,9 +58,7 @@ def write_rows(folder):
     X = rng.normal(size=(n, 4))
     y = np.where(X.sum(axis=1) + rng.normal(size=n) > 0, 1, 0)
     dump_svmlight_file(X, y, f"{folder}/rows.svm")
-    table = pd.DataFrame(X, columns=list("abcd")).assign(
-        colour=rng.choice(["red", "green"], n), target=y
-    )
+    table = pd.DataFrame(X, columns=list("abcd")).assign(colour=rng.choice(["red", "green"], n), target=y)
     table.to_csv(f"{folder}/rows.csv", index=False)
     table.to_parquet(f"{folder}/rows.parquet", row_group_size=333)
 
@@ -87,16 +77,10 @@ def kill_and_resume(kind, name, folder, kills, seed):
     """Kill the process at random moments, so many times, then let it end; how many rows each run began behind."""
     dice = random.Random(seed)
     begun_at = []
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)]),
-    }
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
     while True:
         process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, kind, name, str(folder)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
+            [sys.executable, "-c", PROGRAM, kind, name, str(folder)], stdout=subprocess.PIPE, text=True, env=environment
         )
         with process:
             first = process.stdout.readline()
@@ -127,9 +111,7 @@ needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this sys
 def test_killed_at_random_it_ends_with_the_same_model(kind, name, kills, tmp_path):
     write_rows(tmp_path)
     whole = tmp_path / "whole.csv"
-    expected = fit_stream(
-        MODELS[name](), SOURCES[kind](tmp_path), target="target", predictions=whole, progress=False
-    )
+    expected = fit_stream(MODELS[name](), SOURCES[kind](tmp_path), target="target", predictions=whole, progress=False)
     begun_at = kill_and_resume(kind, name, tmp_path, kills, seed=kills)
     assert len(begun_at) == kills + 1
     assert len(set(begun_at)) > 1, "no run went on from a checkpoint"
@@ -159,21 +141,14 @@ def stop_after(rows):
 def interrupted(checkpoint, model=None, parts=PARTS, rows=4 * ROWS, **options):
     with pytest.raises(Stop):
         fit_stream(
-            model or AdaRegRegressor(),
-            parts,
-            checkpoint=checkpoint,
-            every=ROWS,
-            progress=stop_after(rows),
-            **options,
+            model or AdaRegRegressor(), parts, checkpoint=checkpoint, every=ROWS, progress=stop_after(rows), **options
         )
 
 
 def test_it_goes_on_at_the_last_checkpoint_and_reads_no_row_twice(tmp_path):
     interrupted(tmp_path / "c")
     seen = []
-    model = fit_stream(
-        AdaRegRegressor(), lambda: iter(PARTS), checkpoint=tmp_path / "c", progress=seen.append
-    )
+    model = fit_stream(AdaRegRegressor(), lambda: iter(PARTS), checkpoint=tmp_path / "c", progress=seen.append)
     assert seen[0].rows == 4 * ROWS  # the fourth chunk was learnt from but stood in no checkpoint
     whole = fit_stream(AdaRegRegressor(), PARTS, progress=False)
     assert states(model) == states(whole)

@@ -8,13 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
-from sklearn_adareg.streams import (
-    ChunkStream,
-    CSVStream,
-    ParquetStream,
-    SvmlightStream,
-    open_stream,
-)
+from sklearn_adareg.streams import ChunkStream, CSVStream, ParquetStream, SvmlightStream, open_stream
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -73,9 +67,7 @@ SOURCES = {
 def joined(chunks):
     """All rows as one frame."""
     frames = [
-        chunk.X.to_pandas()
-        if chunk.y is None
-        else pd.DataFrame(chunk.X.toarray()).assign(label=np.asarray(chunk.y))
+        chunk.X.to_pandas() if chunk.y is None else pd.DataFrame(chunk.X.toarray()).assign(label=np.asarray(chunk.y))
         for chunk in chunks
     ]
     return pd.concat(frames, ignore_index=True)
@@ -91,9 +83,7 @@ def expected(name):
 def test_all_rows_come_once_and_in_order(name, tmp_path):
     chunks = list(SOURCES[name](tmp_path).chunks())
     assert len(chunks) > 3
-    pd.testing.assert_frame_equal(
-        joined(chunks), expected(name), check_dtype=False, check_names=False, rtol=1e-14
-    )
+    pd.testing.assert_frame_equal(joined(chunks), expected(name), check_dtype=False, check_names=False, rtol=1e-14)
     assert chunks[-1].done == pytest.approx(1.0)
     assert [chunk.done for chunk in chunks] == sorted(chunk.done for chunk in chunks)
 
@@ -186,39 +176,25 @@ def test_svmlight_finds_width_and_base_as_scikit_learn_does(tmp_path):
         assert {chunk.X.shape[1] for chunk in stream.chunks()} == {30}
         wide = svmlight(tmp_path, zero_based=zero_based, n_features=40)
         assert joined(wide.chunks()).shape[1] == 41
-        np.testing.assert_allclose(
-            joined(wide.chunks()).to_numpy()[:, :30], MATRIX.toarray(), rtol=1e-14
-        )
+        np.testing.assert_allclose(joined(wide.chunks()).to_numpy()[:, :30], MATRIX.toarray(), rtol=1e-14)
 
 
 REFUSED = {
     "no file": (lambda folder: open_stream(folder / "none.csv"), "There is no file"),
-    "strange suffix": (
-        lambda folder: open_stream(_written(folder, "a.xyz", "1")),
-        "end in .parquet",
-    ),
+    "strange suffix": (lambda folder: open_stream(_written(folder, "a.xyz", "1")), "end in .parquet"),
     "empty folder": (lambda folder: open_stream(folder), "has no file that ends in"),
-    "no table": (
-        lambda folder: _read(open_stream(_written(folder, "a.parquet", "no"))),
-        "not a Parquet",
-    ),
+    "no table": (lambda folder: _read(open_stream(_written(folder, "a.parquet", "no"))), "not a Parquet"),
     "empty csv": (lambda folder: _read(open_stream(_written(folder, "a.csv", ""))), "is empty"),
     "text in a column of numbers": (
-        lambda folder: _read(
-            CSVStream(_written(folder, "a.csv", "x\n" + "1\n" * 99 + "b\n"), chunk_bytes=20)
-        ),
+        lambda folder: _read(CSVStream(_written(folder, "a.csv", "x\n" + "1\n" * 99 + "b\n"), chunk_bytes=20)),
         r"The column 'x' of a.csv held other values in its first rows than 'b'; .* text=\['x'\]",
     ),
     "decimal commas": (
-        lambda folder: _read(
-            CSVStream(_written(folder, "a.csv", "x;y\n2;a\n1,5;b\n"), delimiter=";")
-        ),
+        lambda folder: _read(CSVStream(_written(folder, "a.csv", "x;y\n2;a\n1,5;b\n"), delimiter=";")),
         r"'x' of a.csv has values such as '1,5', .*; set decimal=',' \(--decimal ,\), .* text=\['x'\]",
     ),
     "decimal points": (
-        lambda folder: _read(
-            CSVStream(_written(folder, "a.csv", "x;y\n2;1\n1.5;2\n"), decimal=",")
-        ),
+        lambda folder: _read(CSVStream(_written(folder, "a.csv", "x;y\n2;1\n1.5;2\n"), decimal=",")),
         r"such as '1.5', .*; set decimal='.' ",
     ),
     "thousands": (
@@ -229,22 +205,14 @@ REFUSED = {
         lambda folder: CSVStream(_written(folder, "a.csv", "x"), delimiter="||"),
         r"delimiter='\|\|' is not one ASCII character",
     ),
-    "ragged csv": (
-        lambda folder: _read(open_stream(_written(folder, "a.csv", "x,y\n1,2\n1,2,3\n"))),
-        "cannot be read",
-    ),
-    "bad svmlight": (
-        lambda folder: _read(open_stream(_written(folder, "a.svm", "1 a:b\n"))),
-        "svmlight",
-    ),
+    "ragged csv": (lambda folder: _read(open_stream(_written(folder, "a.csv", "x,y\n1,2\n1,2,3\n"))), "cannot be read"),
+    "bad svmlight": (lambda folder: _read(open_stream(_written(folder, "a.svm", "1 a:b\n"))), "svmlight"),
     "narrow svmlight": (
         lambda folder: _read(open_stream(_written(folder, "a.svm", "1 9:1\n"), n_features=3)),
         "n_features",
     ),
     "other columns": (
-        lambda folder: _read(
-            CSVStream([_written(folder, "a.csv", "x\n1\n"), _written(folder, "b.csv", "z\n1\n")])
-        ),
+        lambda folder: _read(CSVStream([_written(folder, "a.csv", "x\n1\n"), _written(folder, "b.csv", "z\n1\n")])),
         "do not have the same columns",
     ),
     "unknown column": (

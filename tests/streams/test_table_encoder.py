@@ -52,10 +52,7 @@ def dense(X):
 def test_hashed_columns_are_those_of_feature_hasher(library):
     encoder = TableEncoder(categorical=["code"], n_hashed=16)  # so few that columns collide
     X = encoder.fit_transform(LIBRARIES[library](TABLE))
-    tokens = [
-        [f"city={city}", f"code={code}"]
-        for city, code in zip(TABLE["city"], TABLE["code"], strict=True)
-    ]
+    tokens = [[f"city={city}", f"code={code}"] for city, code in zip(TABLE["city"], TABLE["code"], strict=True)]
     hashed = FeatureHasher(16, input_type="string").transform(tokens).toarray()
     np.testing.assert_array_equal(dense(X)[:, 2:], hashed)
     np.testing.assert_array_equal(dense(X)[:, :2], TABLE[["size", "sold"]].to_numpy(dtype=float))
@@ -82,9 +79,7 @@ def test_missing_numbers(library):
     table = TABLE.assign(size=TABLE["size"].where(TABLE["code"] > 5))
     gaps = table["size"].isna().to_numpy()
     given = LIBRARIES[library](table)
-    with pytest.raises(
-        ValueError, match=r"column 'size' has a missing value .* missing=\"indicator\""
-    ):
+    with pytest.raises(ValueError, match=r"column 'size' has a missing value .* missing=\"indicator\""):
         TableEncoder(drop=["city"]).fit_transform(given)
     zero = TableEncoder(drop=["city"], missing="zero").fit_transform(given)
     np.testing.assert_array_equal(zero[:, 0], np.where(gaps, 0, table["size"]))
@@ -98,9 +93,7 @@ def test_a_missing_category_is_a_category(library):
     gaps = table["city"].isna().to_numpy()
     given, said = LIBRARIES[library](table), table.fillna({"city": "missing"})
     encoder = TableEncoder(n_hashed=64)
-    np.testing.assert_array_equal(
-        dense(encoder.fit_transform(given)), dense(encoder.fit_transform(said))
-    )
+    np.testing.assert_array_equal(dense(encoder.fit_transform(given)), dense(encoder.fit_transform(said)))
     listed = TableEncoder(categories={"city": ["missing", "Rome"]}, drop=["code", "sold"])
     np.testing.assert_array_equal(listed.fit_transform(given)[:, 1], gaps)
     unlisted = TableEncoder(categories={"city": ["Rome"]}).fit_transform(given)

@@ -141,11 +141,7 @@ def cases(draw, cls):
     if params.get("structure") in COUPLING and draw(st.integers(0, 9)) < 9:
         labels, targets = [some for some in LABELS if len(some) > 2], [2, 5]
     return Case(
-        cls,
-        params,
-        draw(st.sampled_from(WIDTHS)),
-        draw(st.sampled_from(labels)),
-        draw(st.sampled_from(targets)),
+        cls, params, draw(st.sampled_from(WIDTHS)), draw(st.sampled_from(labels)), draw(st.sampled_from(targets))
     )
 
 
@@ -225,9 +221,7 @@ def make_targets(chunk, case, X, rng):
     score = np.sign(X) @ direction + rng.normal(size=(len(X), direction.shape[1]))
     if case.cls is AdaRegClassifier:
         k = len(case.labels)
-        numbers = {"zero": 0 * score[:, 0], "constant": 0 * score[:, 0] + 1}.get(
-            chunk.y, np.abs(score[:, 0] * 1.7) % k
-        )
+        numbers = {"zero": 0 * score[:, 0], "constant": 0 * score[:, 0] + 1}.get(chunk.y, np.abs(score[:, 0] * 1.7) % k)
         return np.array(case.labels)[numbers.astype(int)]
     y = {
         "constant": 0 * score + 3.0,

@@ -32,67 +32,20 @@ FOLDER = Path(__file__).parents[1] / "ecosystem" / "pickles"
 FILES = sorted(
     path
     for path in FOLDER.glob("*.pickle")
-    if not path.name.startswith("0.1.0-")
-    and path.stem.partition("-")[2] not in ("results", "search")
+    if not path.name.startswith("0.1.0-") and path.stem.partition("-")[2] not in ("results", "search")
 )
-YOUNG = (
-    "labels",
-    "classes",
-    "one against the rest",
-    "columns",
-    "sparse",
-    "half over",
-)  # that keep rows
+YOUNG = ("labels", "classes", "one against the rest", "columns", "sparse", "half over")  # that keep rows
 LONGEST = 120  # seconds, after which a case hangs
 WAYS = ("adareg", "adareg", "skops", "pickle")
 NUMBERS = (
-    *(
-        np.nan,
-        np.inf,
-        -np.inf,
-        -1,
-        0,
-        1,
-        2,
-        3,
-        5,
-        7,
-        8,
-        9,
-        16,
-        17,
-        0.5,
-        -0.5,
-        1e300,
-        1e-300,
-        5e-324,
-        1e9,
-    ),
+    *(np.nan, np.inf, -np.inf, -1, 0, 1, 2, 3, 5, 7, 8, 9, 16, 17, 0.5, -0.5, 1e300, 1e-300, 5e-324, 1e9),
     *(2.0**45, 2.0**53, 2.0**62, 2**31, 2**63, 10**20, 10**400),
 )
 OTHERS = (
-    *(
-        True,
-        False,
-        None,
-        "",
-        "auto",
-        (),
-        (1.0,),
-        (0.5, 0.5),
-        (1.0,) * 9,
-        (1, 0),
-        {},
-        [],
-        np.zeros(2),
-    ),
+    *(True, False, None, "", "auto", (), (1.0,), (0.5, 0.5), (1.0,) * 9, (1, 0), {}, [], np.zeros(2)),
     *(np.float32(0.5), np.float64(np.nan), {"p": 2.0}, {"huber_delta": 1.0}, {"margin": np.nan}),
     *(*_registry.METHODS, *_registry.STRUCTURES, *_registry.POTENTIALS, *_registry.UPDATES),
-    *(
-        *_registry.CLASSIFICATION_LOSSES,
-        *_registry.REGRESSION_LOSSES,
-        *filter(None, _registry.DOMAINS),
-    ),
+    *(*_registry.CLASSIFICATION_LOSSES, *_registry.REGRESSION_LOSSES, *filter(None, _registry.DOMAINS)),
 )
 
 
@@ -139,9 +92,7 @@ def change_field(rng, kept, other):
     if kind < 0.5:
         change_recipe(rng, state, other["_state"]["recipe"])
     elif kind < 0.85:
-        change_array(
-            rng, pick(rng, state["blocks"])["arrays"], pick(rng, other["_state"]["blocks"])
-        )
+        change_array(rng, pick(rng, state["blocks"])["arrays"], pick(rng, other["_state"]["blocks"]))
     else:
         part = pick(rng, [kept, state, state, state["progress"], pick(rng, state["blocks"])])
         change_entry(rng, part)
@@ -178,14 +129,7 @@ def changed(rng, value, other):
         return pick(rng, [value + 1, value - 1, value * 2, -value, float(value), str(value)])
     if isinstance(value, tuple) and value:
         place = rng.integers(len(value))
-        return pick(
-            rng,
-            [
-                value[:-1],
-                (*value, value[-1]),
-                (*value[:place], pick(rng, NUMBERS), *value[place + 1 :]),
-            ],
-        )
+        return pick(rng, [value[:-1], (*value, value[-1]), (*value[:place], pick(rng, NUMBERS), *value[place + 1 :])])
     if isinstance(value, dict) and value:
         return {name: changed(rng, each, each) for name, each in value.items()}
     return pick(rng, NUMBERS)
@@ -208,11 +152,7 @@ def change_array(rng, arrays, other):
                 np.asarray(array).T,
                 np.asarray(array).ravel(),
                 np.repeat(np.asarray(array), 2, axis=0) if np.ndim(array) else None,
-                *(
-                    [array.astype(">f8"), array.astype("f4")]
-                    if isinstance(array, np.ndarray)
-                    else []
-                ),
+                *([array.astype(">f8"), array.astype("f4")] if isinstance(array, np.ndarray) else []),
             ],
         )
         if rng.random() < 0.1:
@@ -224,9 +164,7 @@ def change_array(rng, arrays, other):
         return
     value = min(pick(rng, [*NUMBERS, *array.shape, array.size]), 1e308)
     if whole:
-        array.flat[rng.integers(array.size)] = int(
-            np.nan_to_num(np.clip(value, -(2**31), 2**31 - 1))
-        )
+        array.flat[rng.integers(array.size)] = int(np.nan_to_num(np.clip(value, -(2**31), 2**31 - 1)))
         return
     if rng.random() < 0.2:
         array[...] = value
@@ -298,9 +236,7 @@ def file_of(model, way):
 def play(seed, number, folder):
     """What came of one changed file, in a word."""
     rng = np.random.default_rng([seed, number])
-    number = (
-        len(FILES) + rng.integers(len(YOUNG)) if rng.random() < 0.3 else rng.integers(len(FILES))
-    )
+    number = len(FILES) + rng.integers(len(YOUNG)) if rng.random() < 0.3 else rng.integers(len(FILES))
     whole, X, y = saved(int(number))
     way, aimed = pick(rng, WAYS), rng.random() < 0.5
     model = pickle.loads(whole)

@@ -29,9 +29,7 @@ def rows_in_many_units(seed=0, n=60):
     Z[n // 2 :, 0] *= 8
     Z[:, 2] += 3
     Z[: n // 3, 3] = 0
-    score = (
-        (Z - [0, 0, 3, 0]) / [8, 3, 0.3, 5] @ rng.normal(size=4) + 0.5 * rng.normal(size=n) + 0.3
-    )
+    score = (Z - [0, 0, 3, 0]) / [8, 3, 0.3, 5] @ rng.normal(size=4) + 0.5 * rng.normal(size=n) + 0.3
     weight = rng.integers(0, 4, size=n) / 2.0
     return Z, score, weight
 
@@ -58,8 +56,6 @@ def assert_equals(expected, expected_loss, make, Z, y, weight):
         weights = np.atleast_2d(model.coef_)
         if model.fit_intercept:
             weights = np.column_stack([weights, model.intercept_])
-        np.testing.assert_allclose(
-            weights, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected))
-        )
+        np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
         assert model.progressive_loss_ == pytest.approx(expected_loss, rel=1e-9)
         assert model.t_ == (len(y) if weight is None else np.count_nonzero(weight))

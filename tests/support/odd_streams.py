@@ -56,9 +56,7 @@ def is_sane_beside_an_outlier(task, row, size, new, seed=0, n=300):
     y = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
     y[row], y[:row] = 1, 0
     model = AdaRegClassifier()
-    margins = model.partial_fit_predict(
-        X[read], y[read], classes=[0, 1], method="decision_function"
-    )
+    margins = model.partial_fit_predict(X[read], y[read], classes=[0, 1], method="decision_function")
     progressive = np.logaddexp(0, -(2 * y[read] - 1) * margins).max()
     allowed = batch_log_loss(X[read], y[read], X[rest], y[rest]) + 2
     lost = log_loss(model, X[rest], y[rest])

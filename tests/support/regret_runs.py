@@ -50,17 +50,13 @@ def play(
 ):
     """A run against `gradient(t, x_t, H_{t−1})`, which ends the run with None."""
     psi = potential if callable(potential) else POTENTIALS[potential](eta, p)
-    output = WeightVector(
-        dimension, dimension, psi, structure, epsilon, update, domain, radius, alpha=0, l1_ratio=0
-    )
+    output = WeightVector(dimension, dimension, psi, structure, epsilon, update, domain, radius, alpha=0, l1_ratio=0)
     for t in range(rounds):
         g = gradient(t, output.x[-1], output.H[-1] if output.H else output.H0)
         if g is None:
             break
         output.step(np.asarray(g), 1.0)
-    return SimpleNamespace(
-        x=np.array(output.x), g=np.array(output.g), H=np.array(output.H), H0=output.H0, G=output.G
-    )
+    return SimpleNamespace(x=np.array(output.x), g=np.array(output.g), H=np.array(output.H), H0=output.H0, G=output.G)
 
 
 def rows(kind):
@@ -107,9 +103,7 @@ def measured_regret(run, Z, y, loss, x_star):
     if len(x_star) > Z.shape[1]:
         Z = np.column_stack([Z, np.ones(len(Z))])
     ell = LOSSES[loss]
-    return sum(run.losses) - sum(
-        ell(m, target, NO_PARAMETERS)[0] for m, target in zip(Z @ x_star, y, strict=True)
-    )
+    return sum(run.losses) - sum(ell(m, target, NO_PARAMETERS)[0] for m, target in zip(Z @ x_star, y, strict=True))
 
 
 def directions_of(structure):
@@ -131,6 +125,4 @@ def power_bound(G_T, diameter, potential, p, **parameters):
 
 
 def theorem_1(run, x_star, potential, **parameters):
-    return regret.theorem_1(
-        run.x, run.g, run.H, x_star, H0=run.H0, potential=potential, **parameters
-    )
+    return regret.theorem_1(run.x, run.g, run.H, x_star, H0=run.H0, potential=potential, **parameters)

@@ -34,9 +34,7 @@ def test_the_mixture_of_bernoulli_martingales_is_one_over_delta_at_the_bound(S, 
     assert mixture == pytest.approx(20, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("mean", "variance", "t"), [(0.3, 0.2, 50), (0.01, 1e-4, 9), (0.4, 0.2, 30_000)]
-)
+@pytest.mark.parametrize(("mean", "variance", "t"), [(0.3, 0.2, 50), (0.01, 1e-4, 9), (0.4, 0.2, 30_000)])
 def test_the_mixture_of_bernstein_martingales_is_one_over_delta_at_the_bound(mean, variance, t):
     [bound] = bernstein_bound(mean * t, variance * t, t, REACH, 0.05)
     u, weights = cauchy(0.2)
@@ -59,9 +57,7 @@ def run_of_losses(delta, streams=500, length=600):
     mistakes, losses, squares, errors, risks = np.zeros((5, streams))
     for t in range(1, length + 1):
         lucky = mistakes < 0.2 * t
-        p = np.where(
-            lucky, 0.35, 0.05
-        )  # what makes a bound of a constant mean fail, if anything does
+        p = np.where(lucky, 0.35, 0.05)  # what makes a bound of a constant mean fail, if anything does
         wrong = rng.random(streams) < p
         loss = np.where(wrong, 3.0, 0.1)
         squares += (loss - losses / max(1, t - 1)) ** 2
@@ -147,9 +143,7 @@ def test_iterates_are_named_where_they_predict():
     assert model.risk_certificate().predictor.startswith("the iterate before a round")
 
 
-@pytest.mark.parametrize(
-    "loss", [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"]
-)
+@pytest.mark.parametrize("loss", [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"])
 def test_unbounded_losses_of_classifiers_have_a_bound_on_the_error_rate(loss):
     found = AdaRegClassifier(loss=loss).partial_fit(X, Y, classes=[-1, 1]).risk_certificate()
     assert found.loss is found.clip is None
@@ -171,13 +165,7 @@ REFUSALS = {
     "rows with weights": ({}, {"sample_weight": np.full(len(X), 2.0)}, "weights other than 1"),
     "class weights": ({"class_weight": {1: 3.0}}, {}, "weights other than 1"),
     "sizes from the rows": (
-        {
-            **THEORY,
-            "potential": "ons",
-            "structure": "full",
-            "fit_intercept": False,
-            "scaling": None,
-        },
+        {**THEORY, "potential": "ons", "structure": "full", "fit_intercept": False, "scaling": None},
         {},
         'eta="theory" and epsilon="theory" take their sizes',
     ),

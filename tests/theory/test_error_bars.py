@@ -45,9 +45,7 @@ def brute_force_weights(a, average, T):
     return x if average is False else total / scale
 
 
-@pytest.mark.parametrize(
-    ("a", "average"), [(2.0, 20.0), (4.0, 2.0), (3.0, 2.0), (4.0, False), (1.0, 0.0)]
-)
+@pytest.mark.parametrize(("a", "average"), [(2.0, 20.0), (4.0, 2.0), (3.0, 2.0), (4.0, False), (1.0, 0.0)])
 def test_the_inflation_is_that_of_the_recursion(a, average):
     T, passes = 3000, 3
     weights = brute_force_weights(a, average, T)
@@ -58,10 +56,7 @@ def test_the_inflation_is_that_of_the_recursion(a, average):
     in_order = n * np.sum(by_pass.sum(axis=0) ** 2)
     assert inflation(a, given, passes, False) == pytest.approx(in_order, rel=0.02)
     rng = np.random.default_rng(0)
-    shuffled = [
-        n * np.sum(np.sum([rng.permutation(row) for row in by_pass], axis=0) ** 2)
-        for _ in range(40)
-    ]
+    shuffled = [n * np.sum(np.sum([rng.permutation(row) for row in by_pass], axis=0) ** 2) for _ in range(40)]
     assert inflation(a, given, passes, True) == pytest.approx(np.mean(shuffled), rel=0.03)
 
 
@@ -228,9 +223,7 @@ def test_they_do_not_depend_on_units_offsets_or_storage():
     stored = AdaRegRegressor(random_state=0).fit(sparse.csr_array(X), y)
     np.testing.assert_allclose(stored.coef_std_, plain.coef_std_, rtol=1e-6)
     expected = plain.predict(X, return_std=True)[1]
-    np.testing.assert_allclose(
-        stored.predict(sparse.csr_array(X), return_std=True)[1], expected, rtol=1e-6
-    )
+    np.testing.assert_allclose(stored.predict(sparse.csr_array(X), return_std=True)[1], expected, rtol=1e-6)
     moved = AdaRegRegressor(random_state=0).fit(X + 1e6, y)
     np.testing.assert_allclose(moved.coef_std_, plain.coef_std_, rtol=0.02)
     np.testing.assert_allclose(moved.predict(X + 1e6, return_std=True)[1], expected, rtol=0.02)
@@ -260,9 +253,7 @@ def test_what_never_varied_has_an_infinite_error():
     assert np.isfinite(model.coef_std_[:-1]).all()
     other = X[:3].copy()
     other[1, -1] = 4.0
-    np.testing.assert_array_equal(
-        np.isinf(model.predict(other, return_std=True)[1]), [False, True, False]
-    )
+    np.testing.assert_array_equal(np.isinf(model.predict(other, return_std=True)[1]), [False, True, False])
 
 
 def test_without_an_intercept_it_has_no_error():
@@ -338,9 +329,7 @@ def test_weights_few_rows_and_several_classes_are_refused():
     with pytest.raises(ValueError, match="compare two classes at a time"):
         several.predict_proba_interval(X)
     several = AdaRegClassifier(**CASES["block"], max_iter=1).fit(X, classes)
-    with pytest.raises(
-        AttributeError, match="not known for structure='block'; use structure='full'"
-    ):
+    with pytest.raises(AttributeError, match="not known for structure='block'; use structure='full'"):
         _ = several.coef_std_
     wide = np.random.default_rng(0).normal(size=(500, 80))
     several = AdaRegClassifier(max_iter=1).fit(wide, np.arange(500) % 10)

@@ -33,9 +33,7 @@ def on_a_grid(loss, B, points=61):
 @pytest.mark.parametrize("B", [0.05, 0.8, 1.7, 4.0])
 @pytest.mark.parametrize("loss", ALL)
 def test_the_constants_hold_and_are_not_needlessly_weak(loss, B):
-    own = regret.loss_constants(
-        loss, margin=B, target=np.max(targets_of(loss)), **own_parameters(loss)
-    )
+    own = regret.loss_constants(loss, margin=B, target=np.max(targets_of(loss)), **own_parameters(loss))
     grid, values, slopes = on_a_grid(loss, B)
     steepest = np.abs(slopes).max()
     assert steepest <= own.lipschitz * (1 + 1e-12)
@@ -53,9 +51,7 @@ def test_the_constants_hold_and_are_not_needlessly_weak(loss, B):
         sigma = np.where(gaps > 1e-9, 2 * slack / gaps, np.inf).min()
         beta = np.where(np.abs(along) > 1e-6, 2 * slack / along**2, np.inf).min()
     assert own.strong_convexity >= 0.9 * sigma - 1e-9
-    if (
-        not own.reason and loss != "poisson"
-    ):  # whose largest slope and least curvature are far apart
+    if not own.reason and loss != "poisson":  # whose largest slope and least curvature are far apart
         assert own.exp_concavity >= 0.9 * beta
     assert (own.exp_concavity == 0) == bool(own.reason)
     if own.reason:
@@ -92,14 +88,8 @@ def test_overflow_is_no_error():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (
-            {"loss": "linear", "margin": 1.0},
-            "constants of loss='linear' are not known; give log_loss",
-        ),
-        (
-            {"loss": "huber", "margin": 1.0},
-            r"has the parameters \['huber_delta'\], and \[\] were given",
-        ),
+        ({"loss": "linear", "margin": 1.0}, "constants of loss='linear' are not known; give log_loss"),
+        ({"loss": "huber", "margin": 1.0}, r"has the parameters \['huber_delta'\], and \[\] were given"),
         ({"loss": "hinge", "margin": 1.0, "quantile": 0.5}, r"\['quantile'\] were given"),
         ({"loss": "hinge", "margin": -1.0}, "margin=-1.0 .* finite and not negative"),
         ({"loss": "hinge", "margin": np.inf}, "margin=inf"),

@@ -6,17 +6,7 @@ from reference.algorithm import adareg
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from support.data import (
-    POTENTIALS,
-    RADIUS,
-    STRUCTURES,
-    UPDATES,
-    FourthRoot,
-    estimator,
-    pairs,
-    rows,
-    target,
-)
+from support.data import POTENTIALS, RADIUS, STRUCTURES, UPDATES, FourthRoot, estimator, pairs, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
 
@@ -54,9 +44,7 @@ def test_a_record_is_the_references_run(potential, structure, update, loss):
         for rows_of_x in (X, sparse.csr_array(X)):
             run = regret.record(model, rows_of_x, y, sample_weight)
             for name in ("x", "g", "H", "H0"):
-                np.testing.assert_allclose(
-                    run[name], getattr(expected, name), rtol=1e-8, atol=1e-9, err_msg=name
-                )
+                np.testing.assert_allclose(run[name], getattr(expected, name), rtol=1e-8, atol=1e-9, err_msg=name)
             weights = 1.0 if sample_weight is None else sample_weight[sample_weight > 0]
             np.testing.assert_allclose(run.losses, weights * expected.losses, rtol=1e-9, atol=1e-12)
             assert run.refresh_factor == 1.0
@@ -117,11 +105,7 @@ def test_theory_is_resolved_from_all_the_rows():
     [
         (AdaRegClassifier(), SCORE > 0, "record needs scaling=None.*'online'.*set scaling=None"),
         (AdaRegRegressor(scaling=None, alpha=0.1), SCORE, "record needs alpha=0.*alpha is 0.1"),
-        (
-            AdaRegClassifier(scaling=None),
-            np.digitize(SCORE, [-1, 1]),
-            "y asks for 3 weight vectors; record one class",
-        ),
+        (AdaRegClassifier(scaling=None), np.digitize(SCORE, [-1, 1]), "y asks for 3 weight vectors; record one class"),
         (AdaRegRegressor(scaling=None), np.c_[SCORE, SCORE], "y asks for 2 weight vectors"),
         (
             make_pipeline(StandardScaler(), AdaRegRegressor(scaling=None)),

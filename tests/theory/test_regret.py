@@ -41,9 +41,7 @@ def test_regret_on_rows_is_below_theorem_1(potential, structure, domain):
     numbers = {"eta": 0.7, "p": 2.0, "epsilon": 0.3}
     for kind in KINDS_OF_ROWS:
         Z, y = rows(kind)
-        run = adareg(
-            Z, y, potential=potential, structure=structure, domain=domain, radius=RADIUS, **numbers
-        )
+        run = adareg(Z, y, potential=potential, structure=structure, domain=domain, radius=RADIUS, **numbers)
         for x_star in comparators(run, domain):
             bound = theorem_1(run, x_star, potential, **numbers)
             assert measured_regret(run, Z, y, "log_loss", x_star) <= bound + 1e-9, kind
@@ -87,18 +85,12 @@ def test_theorem_1_is_an_equality_up_to_small_gradients(potential, structure):
         size[0] *= 1.006
         return size[0] * rng.choice([-1, 1]) * directions[t % D]
 
-    run = play(
-        gradient, dimension=D, potential=potential, structure=structure, rounds=750, **numbers
-    )
+    run = play(gradient, dimension=D, potential=potential, structure=structure, rounds=750, **numbers)
     dropped = numbers["epsilon"] * np.trace(run.H0) / 2
     standing_still = np.tile(run.x[0], (len(run.x), 1))
-    bracket = regret.theorem_1(
-        standing_still, run.g, run.H, run.x[0], H0=run.H0, potential=potential, **numbers
-    )
+    bracket = regret.theorem_1(standing_still, run.g, run.H, run.x[0], H0=run.H0, potential=potential, **numbers)
     for x_star in (run.x[-1], run.x[0], 30 * rng.normal(size=D)):
-        gap = theorem_1(run, x_star, potential, **numbers) - regret.linear_regret(
-            run.x, run.g, x_star
-        )
+        gap = theorem_1(run, x_star, potential, **numbers) - regret.linear_regret(run.x, run.g, x_star)
         assert 0 <= gap - dropped <= 0.02 * bracket
 
 
@@ -116,10 +108,7 @@ def test_recorded_matrices_may_be_given_as_matrices_diagonals_or_scalars(potenti
         (whole, whole_0[0, 0]),
         (whole[:, 0, 0], whole_0),
     ]
-    for bound, extra in (
-        (regret.theorem_1, {"potential": potential, **numbers}),
-        (regret.dual_averaging_bound, {}),
-    ):
+    for bound, extra in ((regret.theorem_1, {"potential": potential, **numbers}), (regret.dual_averaging_bound, {})):
         values = [bound(run.x, run.g, H, x_star, H0=H0, **extra) for H, H0 in forms]
         np.testing.assert_allclose(values, values[0], rtol=1e-12)
 
@@ -269,9 +258,7 @@ def test_with_diameter_zero_the_closed_form_is_theorem_1_for_who_stands_still(st
         if potential == "ons":
             closed = regret.ons_bound(run.G, 0.0, structure=structure, **numbers)
         else:
-            closed = power_bound(
-                run.G, 0.0, potential, p, structure=structure, eta=0.7, refresh_factor=factor
-            )
+            closed = power_bound(run.G, 0.0, potential, p, structure=structure, eta=0.7, refresh_factor=factor)
             # The closed form has dropped −½ Φ(H_0) < 0.
             closed -= factor / 2 * regret.potential_value(run.H0, potential, eta=0.7, p=p)
         np.testing.assert_allclose(value, closed, rtol=1e-12)

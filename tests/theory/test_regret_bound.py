@@ -152,9 +152,7 @@ def test_a_kronecker_product_has_its_bound_where_the_distance_is_known():
 def best_loss(loss, Z, y):
     """The least total loss of many points of the ball."""
     cloud = np.random.default_rng(0).normal(size=(4000, 4))
-    cloud *= (
-        R * np.linspace(0, 1, 4000)[:, None] ** 0.25 / np.linalg.norm(cloud, axis=1, keepdims=True)
-    )
+    cloud *= R * np.linspace(0, 1, 4000)[:, None] ** 0.25 / np.linalg.norm(cloud, axis=1, keepdims=True)
     ell = np.vectorize(lambda m, t: LOSSES[loss](m, t, {})[0])
     return ell(Z @ cloud[::20].T, y[:, None]).sum(axis=0).min()
 
@@ -191,9 +189,7 @@ def test_diagonal_ons_has_a_theory_on_rows_with_one_feature_and_keeps_to_them(st
     two[7, [0, 3]] = 0.1
     with pytest.raises(ValueError, match=r"which .*ONS.* assumes, where a row has"):
         bounded("ons", structure, **THEORY).fit(change(two), Y)
-    with pytest.raises(
-        ValueError, match=r"number of nonzero features or blocks in a row of 1 .* reach 2"
-    ):
+    with pytest.raises(ValueError, match=r"number of nonzero features or blocks in a row of 1 .* reach 2"):
         model.partial_fit(change(two), Y)
 
 
@@ -222,9 +218,7 @@ def test_without_the_curvature_ons_has_the_bound_for_convex_losses(params, words
 
 
 def test_a_softmax_has_no_theory_of_ons():
-    with pytest.raises(
-        ValueError, match="exp-concave in the weight vectors of all classes jointly"
-    ):
+    with pytest.raises(ValueError, match="exp-concave in the weight vectors of all classes jointly"):
         bounded("ons", "full", **THEORY).fit(X, np.digitize(SCORE, [-0.5, 0.7]))
 
 
@@ -235,26 +229,17 @@ def test_the_step_size_of_the_p_norm_is_the_best_in_the_worst_case(structure):
     mean = 1e-10 + trace / 4 + (trace / 3 if structure == "sketch" else 0.0)
     known = {"p": 3.0, "structure": "iso" if structure == "iso" else "full"}
     b = diameter(structure)
-    forms = [
-        regret.pnorm_bound(np.full(4, mean), b, eta=eta * model.eta_, **known)
-        for eta in (0.9, 1, 1.1)
-    ]
+    forms = [regret.pnorm_bound(np.full(4, mean), b, eta=eta * model.eta_, **known) for eta in (0.9, 1, 1.1)]
     assert forms[1] == pytest.approx(regret.pnorm_bound(np.full(4, mean), b, **known))
     assert forms[1] < min(forms[0], forms[2])
     for spread in np.random.default_rng(0).dirichlet(np.ones(4), size=20):
-        assert regret.pnorm_bound(4 * mean * spread, b, eta=model.eta_, **known) <= forms[1] * (
-            1 + 1e-9
-        )
+        assert regret.pnorm_bound(4 * mean * spread, b, eta=model.eta_, **known) <= forms[1] * (1 + 1e-9)
     same = bounded("adagrad", structure, loss="hinge", **THEORY).fit(X, Y)
-    assert bounded("pnorm", structure, p=1.0, loss="hinge", **THEORY).fit(
-        X, Y
-    ).eta_ == pytest.approx(same.eta_)
+    assert bounded("pnorm", structure, p=1.0, loss="hinge", **THEORY).fit(X, Y).eta_ == pytest.approx(same.eta_)
 
 
 def test_a_loss_parameter_that_changes_would_void_the_theory():
-    model = bounded("ons", "full", loss="huber", huber_delta=50.0, **THEORY).partial_fit(
-        X / 4, SCORE
-    )
+    model = bounded("ons", "full", loss="huber", huber_delta=50.0, **THEORY).partial_fit(X / 4, SCORE)
     with pytest.raises(ValueError, match=r"computed for huber_delta=50.0, and it is 40.0 now"):
         model.set_params(huber_delta=40.0).partial_fit(X / 4, SCORE)
     assert model.set_params(huber_delta=50.0).partial_fit(X / 4, SCORE).t_ == 120
@@ -268,9 +253,7 @@ def test_a_loss_parameter_that_changes_would_void_the_theory():
 def test_the_core_has_the_bound_of_the_estimator(potential, structure):
     model = bounded(potential, structure)
     run = regret.record(model, X, Y)
-    learner = core(
-        4, potential, structure, eta=0.5, epsilon=0.05, refresh=0.0, domain="l2", radius=R
-    )
+    learner = core(4, potential, structure, eta=0.5, epsilon=0.05, refresh=0.0, domain="l2", radius=R)
     for g in run.g:
         learner.step(g)
     assert learner.regret_bound().value == pytest.approx(model.fit(X, Y).regret_bound().value)
@@ -404,9 +387,7 @@ class SlowCombination:
         if len(self.v) > 1:
             above = layer_losses - least
             capped = np.minimum(above, _fixed_share.CAP)
-            self.v = self.update(
-                len(self.v), self.v, capped, above, 1.0 / (t + 1.0), self.first_layers
-            )
+            self.v = self.update(len(self.v), self.v, capped, above, 1.0 / (t + 1.0), self.first_layers)
         return published
 
     def update(self, r, w, capped, losses, a, first):

@@ -42,10 +42,7 @@ def test_regret_on_rows_is_below_the_closed_form(potential, p, structure, domain
     best_eta = diameter / np.sqrt(2 * D if structure == "iso" else 2)
     for kind in KINDS_OF_ROWS:
         Z, y = rows(kind)
-        for problem, eta in (
-            (linear_losses(Z, y), best_eta),
-            ({"Z": Z, "y": y, "loss": "log_loss"}, 0.2),
-        ):
+        for problem, eta in ((linear_losses(Z, y), best_eta), ({"Z": Z, "y": y, "loss": "log_loss"}, 0.2)):
             run = adareg(
                 **problem,
                 potential=potential,
@@ -112,10 +109,7 @@ def test_no_step_size_has_a_smaller_closed_form_than_the_default(potential, p, s
     A = np.random.default_rng(13).normal(size=(D, D))
     G_T = A @ A.T
     best = power_bound(G_T, 2.0, potential, p, structure=structure)
-    grid = [
-        power_bound(G_T, 2.0, potential, p, structure=structure, eta=eta)
-        for eta in np.geomspace(1e-2, 1e2, 2001)
-    ]
+    grid = [power_bound(G_T, 2.0, potential, p, structure=structure, eta=eta) for eta in np.geomspace(1e-2, 1e2, 2001)]
     np.testing.assert_allclose(min(grid), best, rtol=1e-5)
     if potential == "adagrad":
         eta = 2.0 / np.sqrt(2 * D if structure == "iso" else 2)
@@ -170,9 +164,7 @@ def centres(kind, rng):
 
 @pytest.mark.parametrize("kind", ["random", "opposite", "flipping", "drifting"])
 @pytest.mark.parametrize("structure", ["diag", "iso"])
-def test_regret_of_diagonal_and_isotropic_ons_on_quadratics_is_below_the_closed_form(
-    structure, kind
-):
+def test_regret_of_diagonal_and_isotropic_ons_on_quadratics_is_below_the_closed_form(structure, kind):
     # f_t(x) = ½ Σ_i a_ti (x_i − c_ti)²: coordinate-wise exp-concave with 1/β = a (r + |c|)², and
     # with one a for all coordinates α-strongly convex.
     rng = np.random.default_rng(17)
@@ -192,15 +184,7 @@ def test_regret_of_diagonal_and_isotropic_ons_on_quadratics_is_below_the_closed_
 
     for epsilon in (1e-3, D / (beta * diameter) ** 2):
         numbers = {"eta": 1 / beta, "epsilon": epsilon, "structure": structure}
-        run = play(
-            gradient,
-            dimension=D,
-            potential="ons",
-            domain=domain,
-            radius=RADIUS,
-            rounds=T,
-            **numbers,
-        )
+        run = play(gradient, dimension=D, potential="ons", domain=domain, radius=RADIUS, rounds=T, **numbers)
         bound = regret.ons_bound(run.G, diameter, **numbers)
         best = np.sum(a * c, axis=0) / np.sum(a, axis=0)
         best /= 1 if structure == "diag" else max(1, np.linalg.norm(best) / RADIUS)
@@ -222,9 +206,7 @@ def regret_of_the_least_curved(run, x_star, structure, beta):
 
 @pytest.mark.parametrize(("epsilon", "strides", "laps"), [(0.1, 100, 1000), (100.0, 800, 0)])
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_an_opponent_reaches_95_percent_of_the_closed_form_of_ons(
-    structure, epsilon, strides, laps
-):
+def test_an_opponent_reaches_95_percent_of_the_closed_form_of_ons(structure, epsilon, strides, laps):
     # Walk to −r by tiny gradients, then let G grow around that place. In the first case the
     # bound is nearly all logarithm, in the second nearly all distance.
     beta, r, kappa = 0.5, RADIUS, 0.03
@@ -251,9 +233,7 @@ def test_the_papers_simplified_logarithm_is_exceeded_by_small_gradients():
     beta, gamma = 0.5, 1e-2
     epsilon = 1 / (beta * 2 * RADIUS) ** 2
     numbers = {"eta": 1 / beta, "epsilon": epsilon}
-    run = play(
-        lambda t, x, H: [gamma], dimension=1, potential="ons", structure="full", rounds=1, **numbers
-    )
+    run = play(lambda t, x, H: [gamma], dimension=1, potential="ons", structure="full", rounds=1, **numbers)
     measured = regret_of_the_least_curved(run, np.array([-RADIUS]), "full", beta)
     simplified = (1 + np.log((beta * gamma * 2 * RADIUS) ** 2)) / beta
     assert simplified < measured <= regret.ons_bound(run.G, 2 * RADIUS, **numbers)

@@ -39,13 +39,9 @@ def points_of(domain, n, rng):
 
 @pytest.mark.parametrize(
     ("loss", "domain"),
-    [(loss, "l2") for loss in ALL]
-    + [("poisson", name) for name in BOUNDED]
-    + [("hinge", "simplex")],
+    [(loss, "l2") for loss in ALL] + [("poisson", name) for name in BOUNDED] + [("hinge", "simplex")],
 )
-def test_no_point_of_the_domain_is_better_than_the_best_weights_by_more_than_their_gap(
-    loss, domain
-):
+def test_no_point_of_the_domain_is_better_than_the_best_weights_by_more_than_their_gap(loss, domain):
     y = target(loss, SCORE).astype(float)
     rng = np.random.default_rng(1)
     weights = rng.integers(1, 4, size=70).astype(float)
@@ -78,9 +74,7 @@ def test_without_a_domain_the_best_weights_are_those_of_a_batch_solver(intercept
     state, *_ = boxed._take_in(X, y, None)
     found = best_weights(state.recipe, rows_of_x, targets[:, 0], np.ones(70))
     limits = [(-0.1, 0.1)] * 4 + [(None, None)] * intercept
-    batch = optimize.minimize(
-        lambda x: np.sum(np.logaddexp(0, -y * (Z @ x))), np.zeros(Z.shape[1]), bounds=limits
-    )
+    batch = optimize.minimize(lambda x: np.sum(np.logaddexp(0, -y * (Z @ x))), np.zeros(Z.shape[1]), bounds=limits)
     assert found.loss == pytest.approx(batch.fun, rel=1e-5)
 
 
@@ -92,9 +86,7 @@ def test_the_bound_of_the_run_is_theorem_1(potential, structure, domain):
     size = {"domain": domain, **(RAW if domain else {})}
     model = estimator(potential, structure, eta=2.0, **size)
     found, run = regret.course(model, X, y, points=4), regret.record(model, X, y)
-    for t, x_star, bound, linear in zip(
-        found.rounds, found.weights, found.run_bound, found.linear_regret, strict=True
-    ):
+    for t, x_star, bound, linear in zip(found.rounds, found.weights, found.run_bound, found.linear_regret, strict=True):
         given = {name: run[name] for name in NAMES}
         expected = regret.theorem_1(run.x[: t + 1], run.g[:t], run.H[:t], x_star, **given)
         assert bound == pytest.approx(expected, rel=1e-7)
@@ -130,9 +122,7 @@ def test_a_sketch_and_a_lazy_refresh_stay_below_the_bound_of_their_run():
 
 
 def test_a_potential_without_value_has_a_regret_and_no_bound():
-    found = regret.course(
-        estimator(FourthRoot(0.3), "diag"), X, target("log_loss", SCORE), points=3
-    )
+    found = regret.course(estimator(FourthRoot(0.3), "diag"), X, target("log_loss", SCORE), points=3)
     assert np.isfinite(found.regret).all()
     assert np.isnan(found.run_bound).all()
 

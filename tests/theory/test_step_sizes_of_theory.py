@@ -21,13 +21,7 @@ X, SCORE = rows(0, n=60)
 
 
 def theory(potential, structure, **params):
-    defaults = {
-        "eta": "theory",
-        "epsilon": "theory",
-        "domain": "l2",
-        "radius": R,
-        "fit_intercept": False,
-    }
+    defaults = {"eta": "theory", "epsilon": "theory", "domain": "l2", "radius": R, "fit_intercept": False}
     return estimator(potential, structure, **{**defaults, **params})
 
 
@@ -46,9 +40,7 @@ def test_the_step_size_of_adagrad(domain):
     expected["block"] = block_diameter(domain) / np.sqrt(2)
     expected["sketch"] = expected["full"]
     for structure in STRUCTURES:
-        model = theory("adagrad", structure, loss="hinge", domain=domain).fit(
-            X, target("hinge", SCORE)
-        )
+        model = theory("adagrad", structure, loss="hinge", domain=domain).fit(X, target("hinge", SCORE))
         assert model.eta_ == pytest.approx(expected[structure], rel=1e-14)
         assert model.epsilon_ == 1e-10
 
@@ -97,9 +89,7 @@ def largest_beta(loss, B, y, points=161):
 @pytest.mark.parametrize("B", [0.3, 1.0, 1.7, 4.0])
 @pytest.mark.parametrize("loss", ["log_loss", "squared_error", "squared_hinge", "poisson"])
 def test_beta_is_valid_and_not_needlessly_small(loss, B):
-    targets = {"squared_error": [-1.5, 0.0, 0.7, 1.5], "poisson": [0.0, 1.0, 1.5]}.get(
-        loss, [-1.0, 1.0]
-    )
+    targets = {"squared_error": [-1.5, 0.0, 0.7, 1.5], "poisson": [0.0, 1.0, 1.5]}.get(loss, [-1.0, 1.0])
     # One feature, so that the margin reaches radius · |z| = B at the edge of the domain.
     Z = np.full((len(targets), 1), B / R)
     model = theory("ons", "full", loss=loss).fit(Z, np.array(targets))
@@ -118,19 +108,14 @@ REFUSED = [
     ({"fit_intercept": True}, "needs fit_intercept=False, since a free intercept"),
     ({"potential": "ons", "structure": "diag"}, "not coordinate-wise exp-concave"),
     ({"potential": "ons", "structure": "iso"}, "not strongly convex"),
-    (
-        {"potential": "ons", "structure": "full", "loss": "hinge"},
-        "the loss 'hinge' has linear parts",
-    ),
+    ({"potential": "ons", "structure": "full", "loss": "hinge"}, "the loss 'hinge' has linear parts"),
     ({"potential": FourthRoot()}, "a user's potential brings its own step size"),
 ]
 LINEAR_PARTS = ["hinge", "modified_huber", "perceptron", "huber", "absolute_error", "quantile"]
 LINEAR_PARTS += ["epsilon_insensitive"]
 
 
-@pytest.mark.parametrize(
-    "asked", [{"epsilon": 1.0}, {"eta": 1.0}, {}], ids=["eta", "epsilon", "both"]
-)
+@pytest.mark.parametrize("asked", [{"epsilon": 1.0}, {"eta": 1.0}, {}], ids=["eta", "epsilon", "both"])
 @pytest.mark.parametrize(("params", "words"), REFUSED)
 def test_where_the_paper_has_no_step_size(params, words, asked):
     model = theory("adagrad", "diag").set_params(**params).set_params(**asked)
@@ -217,9 +202,7 @@ def test_the_regret_of_adagrad_is_below_its_bound(loss, structure, domain):
     assert incurred <= regret.linear_regret(run.x, run.g, x_star) + 1e-9
     assert regret.linear_regret(run.x, run.g, x_star) <= bound
     # With the best η the two terms are equal, and the bound is √2 b tr √G.
-    assert bound == pytest.approx(
-        regret.adagrad_bound(G, b_inf if structure == "diag" else b, **known)
-    )
+    assert bound == pytest.approx(regret.adagrad_bound(G, b_inf if structure == "diag" else b, **known))
 
 
 @pytest.mark.parametrize("domain", DIAMETERS)

@@ -6,17 +6,7 @@ import numpy as np
 import pytest
 from reference.algorithm import LOSSES, WeightVector, mean_iterate, preconditioner
 from scipy import sparse
-from support.data import (
-    STRUCTURES,
-    UPDATES,
-    core,
-    estimator,
-    learn,
-    pairs,
-    rows,
-    target,
-    weights_of,
-)
+from support.data import STRUCTURES, UPDATES, core, estimator, learn, pairs, rows, target, weights_of
 
 from sklearn_adareg import AdaReg, SpectralPotential, regret
 
@@ -56,9 +46,7 @@ class VectorOfTime(WeightVector):
 
 def reference_run(potential, structure, update, domain, radius, Z, y):
     d = Z.shape[1]
-    output = VectorOfTime(
-        d, d, potential.psi, structure, 0.05, update, domain, radius, 0.0, 0.0, pairs(d)
-    )
+    output = VectorOfTime(d, d, potential.psi, structure, 0.05, update, domain, radius, 0.0, 0.0, pairs(d))
     for z, label in zip(Z, y, strict=True):
         output.step(z, LOSSES["log_loss"](z @ output.x[-1], label, {})[1])
     return output
@@ -171,9 +159,7 @@ def test_regret_is_below_theorem_1_with_the_changes_of_the_potential(power, stru
         lambda t, x: np.where(x > 0, 1.0, -1.0) * (np.arange(3) == t % 3) * 1.1**t,
         lambda t, x: np.array([1.0, -0.5, 0.2]) * (-1) ** t,
     ):
-        run = played(
-            potential, structure, opponent, 60, domain=domain, radius=1.0 if domain else None
-        )
+        run = played(potential, structure, opponent, 60, domain=domain, radius=1.0 if domain else None)
         corner = -np.sign(run["g"].sum(axis=0))
         for x_star in (run["x"][0], run["x"][-1], corner):
             bound = regret.theorem_1(**run, x_star=x_star, epsilon=0.3, potential=potential)
@@ -194,8 +180,7 @@ def test_theorem_1_is_an_equality_up_to_small_gradients_and_small_changes(struct
     run = played(potential, structure, gradient, 750)
     dropped = 0.3 * np.trace(run["H0"] if structure == "full" else np.eye(3) * run["H0"]) / 2
     changes = 0.5 * sum(
-        (potential.rate(t - 1) ** 2 - potential.rate(t) ** 2)
-        * np.trace(np.linalg.inv(as_matrix(H)))
+        (potential.rate(t - 1) ** 2 - potential.rate(t) ** 2) * np.trace(np.linalg.inv(as_matrix(H)))
         for t, H in enumerate(run["H"], start=1)
         if t > 1
     )

@@ -38,9 +38,7 @@ def press_control_c_while_it_learns(call):
 
 
 def search(n_jobs=None, estimator=None, grid=GRID):
-    return ProgressiveSearch(
-        AdaRegClassifier("adagrad") if estimator is None else estimator, grid, n_jobs=n_jobs
-    )
+    return ProgressiveSearch(AdaRegClassifier("adagrad") if estimator is None else estimator, grid, n_jobs=n_jobs)
 
 
 def standing(found):
@@ -63,9 +61,7 @@ def assert_goes_on_as(found, twin, part):
 @by_signals
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_control_c_leaves_a_search_of_whole_chunks_and_no_thread(n_jobs):
-    found, twin = (
-        slow_search(n_jobs).partial_fit(X[:2000], Y[:2000], classes=[0, 1]) for _ in range(2)
-    )
+    found, twin = (slow_search(n_jobs).partial_fit(X[:2000], Y[:2000], classes=[0, 1]) for _ in range(2))
     before = standing(found)
     press_control_c_while_it_learns(lambda: found.partial_fit(X, Y))
     assert standing(found) == before
@@ -86,17 +82,12 @@ def test_control_c_in_fit_keeps_the_search_that_was_there(n_jobs):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize(
-    "estimator", [AdaRegClassifier("adagrad"), SGDClassifier(loss="log_loss", random_state=0)]
-)
+@pytest.mark.parametrize("estimator", [AdaRegClassifier("adagrad"), SGDClassifier(loss="log_loss", random_state=0)])
 def test_an_interrupt_at_any_point_leaves_a_search_of_whole_chunks(estimator, n_jobs):
     grid = {"alpha": [1e-4, 1e-2]}
     fired, n = True, 1
     while fired:
-        found, twin = (
-            search(n_jobs, estimator, grid).partial_fit(X[:40], Y[:40], classes=[0, 1])
-            for _ in range(2)
-        )
+        found, twin = (search(n_jobs, estimator, grid).partial_fit(X[:40], Y[:40], classes=[0, 1]) for _ in range(2))
         before, interrupt, threads = standing(found), Interrupt(n), threading.active_count()
         with interrupt:
             found.partial_fit(X[40:100], Y[40:100])

@@ -50,20 +50,12 @@ def test_scores_are_losses_of_rows_before_they_are_learnt_from():
     """By hand for one trial: predict a unit, note its loss, learn from it."""
     found = search(grid={"eta": [0.5]}, shuffle=False, refit=False, min_rows=512).fit(X, LABELS)
     model = clone(DIAG).set_params(eta=0.5)
-    edges = [
-        *range(0, 1024, 128),
-        *range(1024, 2048, 256),
-        *range(2048, 4096, 512),
-        *range(4096, 6000, 1024),
-        6000,
-    ]
+    edges = [*range(0, 1024, 128), *range(1024, 2048, 256), *range(2048, 4096, 512), *range(4096, 6000, 1024), 6000]
     losses = np.zeros(6000)
     for low, high in pairwise(edges):
         if low:
             chances = model.predict_proba(X[low:high])
-            losses[low:high] = -np.log(
-                np.where(LABELS[low:high] == "yes", chances[:, 1], chances[:, 0])
-            )
+            losses[low:high] = -np.log(np.where(LABELS[low:high] == "yes", chances[:, 1], chances[:, 0]))
         model.partial_fit(X[low:high], LABELS[low:high], classes=["no", "yes"])
     assert found.best_score_ == pytest.approx(
         -losses[3008:].mean()
@@ -115,9 +107,7 @@ def test_a_stream_gives_the_same_choice_however_it_is_cut():
 
 def test_threads_change_nothing():
     one, two = (search(n_jobs=jobs, refit=False).fit(X, LABELS) for jobs in (1, 2))
-    np.testing.assert_array_equal(
-        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
-    )
+    np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
     np.testing.assert_array_equal(one.best_estimator_.coef_, two.best_estimator_.coef_)
 
 
@@ -178,20 +168,14 @@ def test_a_candidate_that_fails_leaves_the_race_alone():
         found = search(grid=grid).fit(X, LABELS)
     assert found.best_params_ == {"eta": 1.0}
     assert found.cv_results_["rank_test_score"].tolist() == [1, 2]
-    with (
-        pytest.warns(FitFailedWarning),
-        pytest.raises(ValueError, match="All trials failed; the first said"),
-    ):
+    with pytest.warns(FitFailedWarning), pytest.raises(ValueError, match="All trials failed; the first said"):
         search(grid={"eta": [-1.0, -2.0]}).fit(X, LABELS)
 
 
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (
-            lambda: search(LogisticRegression(), {"C": [1]}).fit(X, LABELS),
-            "has no partial_fit; use GridSearchCV",
-        ),
+        (lambda: search(LogisticRegression(), {"C": [1]}).fit(X, LABELS), "has no partial_fit; use GridSearchCV"),
         (lambda: search(grid=[]).fit(X, LABELS), "no trials"),
         (lambda: search().partial_fit(X, LABELS), r"pass all labels as classes=\[...\]"),
         (lambda: search(delta=2.0).fit(X, LABELS), "delta"),
