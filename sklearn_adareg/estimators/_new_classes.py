@@ -23,7 +23,7 @@ from ._starting import place_candidates
 MARGIN = 1.0  # by which a class that is learnt against the rest begins on the other side
 # Arrays of a learner that have an entry for each of its problems; the others are about rows and columns.
 OF_PROBLEMS = (
-    *("G", "r", "x", "origin", "diagonal_x", "diagonal_G", "counts", "levels", "units"),
+    *("G", "r", "x", "origin", "diagonal_x", "diagonal_G", "counts", "levels", "units", "rests"),
     *("shares", "share_layers", "share_sums", "share_losses", "share_regressions"),
 )
 
@@ -201,6 +201,7 @@ def _more_problems(state, recipe, places):
     V = state.blocks[0].arrays["x"].shape[2]
     margins = np.concatenate([block.arrays["row_margins"] for block in state.blocks], axis=1)
     margins = margins.reshape(len(margins), len(places), V)
+    rests = np.concatenate([block.arrays["row_rests"] for block in state.blocks], axis=1)
     about_rows = _about_rows(state.blocks[0].arrays, places)
     blocks = []
     for part in split_outputs(recipe):
@@ -218,10 +219,11 @@ def _more_problems(state, recipe, places):
         fresh["levels"][:, 1] = curvatures.mean() * (constants.mean() - MARGIN)
         own = np.zeros((len(margins), n, V))
         own[:] = _margins_of_held(fresh, layout)[:, None]
+        fresh["row_rests"] = np.zeros((len(rests), n))
         for here, output in enumerate(part):
             [found] = np.nonzero(places == output)
             for was in found:
-                own[:, here] = margins[:, was]
+                own[:, here], fresh["row_rests"][:, here] = margins[:, was], rests[:, was]
                 for name, array in known.items():
                     fresh[name][here] = array[was]
         fresh["row_margins"] = own.reshape(len(margins), n * V)

@@ -368,9 +368,9 @@ def _pay_once(arrays, saved, layout):
     A part of a candidate has the square of it.
     """
     logs = np.log(np.maximum(arrays["shares"], SMALLEST))
-    for number, scale in enumerate(_fixed_share.SCALES):
-        first = number * layout.B
-        logs[..., first : first + len(layout.priors)] += scale**2 * saved[:, None, None]
+    places = _fixed_share.positions(layout.B, len(layout.priors))[:, : len(layout.priors)]
+    for scale, of_priors in zip(_fixed_share.SCALES, places, strict=True):
+        logs[..., of_priors] += scale**2 * saved[:, None, None]
     arrays["shares"][:] = _normalised(logs, arrays["shares"] > 0.0)
 
 

@@ -28,7 +28,7 @@ PENALISED_JOINT_PRIORS = (1e-6, 0.5)
 MEMORIES = (1.0, 0.998, 0.98)  # λ: what a round leaves of the rows before it
 DIAGONAL_MEMORIES = (0.97, 0.9, 0.8)  # of the candidates that keep a diagonal alone
 FEW_COORDINATES = 64  # up to which rows are read as dense ones, and there are diagonal candidates
-MOST_COUPLED = 700  # classes times coordinates of a softmax that share one matrix
+MOST_COUPLED = 400  # classes times coordinates of a softmax that share one matrix
 NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 

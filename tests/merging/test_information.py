@@ -388,7 +388,7 @@ def test_weights_of_candidates_are_products_of_the_models():
     models = [forgotten(model) for model in regressors(SHARDS[:2])]
     merged, fresh = merge(models), AdaRegRegressor().partial_fit(X[:1], Y[:1])
     begun = type(learner(fresh)).allocate(block_of(fresh).recipe, 1)["shares"]
-    short = slice(4, 9)
+    short = slice(10, 15)
 
     def ratios(shares):
         return np.diff(np.log(shares[0, :, short] / begun[0, :, short]))
