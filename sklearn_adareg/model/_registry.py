@@ -158,20 +158,20 @@ POTENTIALS = {
 
 def _full_kernel(recipe):
     if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.full._full_ons import FullONS
+        from .._kernels.preconditioners.full._full import FullONS
 
         return FullONS
-    from .._kernels.preconditioners.full._spectral import FullSpectral
+    from .._kernels.preconditioners.full._full import FullSpectral
 
     return FullSpectral
 
 
 def _block_kernel(recipe):
     if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.block._block_ons import BlockONS
+        from .._kernels.preconditioners.block._block import BlockONS
 
         return BlockONS
-    from .._kernels.preconditioners.block._block_spectral import BlockSpectral
+    from .._kernels.preconditioners.block._block import BlockSpectral
 
     return BlockSpectral
 

@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 from ._frequent_directions cimport Directions
 from ...domains._domains cimport Domain
+from ...domains.projection._metric cimport NOT_DEFINITE
 from ..full._full cimport Full
 from ...linalg._loops cimport axpy, dot
 from ...potentials._potentials cimport Potential
@@ -148,7 +149,7 @@ cdef class Sketch(Full):
     cdef int step_thin(self, Row* row) noexcept nogil:
         """The coefficients of each weight vector's step."""
         cdef const double* entering = self.entering(self.slopes)
-        cdef double root = 1.0 if entering == self.slopes else sqrt(self.round_weight)
+        cdef double root = self.weight_root()
         cdef double reach, total = 0.0
         cdef Py_ssize_t j, l, n
         for l in range(self.setting.L):
@@ -179,12 +180,10 @@ cdef class Sketch(Full):
         """H_t times g_t, or times θ_t, of each weight vector."""
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t i, l, n
-        cdef double root = 1.0
+        cdef double root = self.weight_root()
         cdef double factor
         cdef double* g
         cdef double* move
-        if self.setting.weights_as_rows and self.round_weight != 1.0:
-            root = sqrt(self.round_weight)
         for l in range(self.setting.L):
             g, move, factor = &self.g[l, 0], &self.move[l, 0], self.setting.eta[l]
             if root != 1.0:
@@ -316,7 +315,7 @@ cdef class Sketch(Full):
 
     # ---- the domain ---------------------------------------------------------------------------------------------
 
-    cdef void explicit_H(self, Py_ssize_t vector) noexcept nogil:
+    cdef int find_H(self, Py_ssize_t vector, Py_ssize_t block, bint anew) noexcept nogil:
         """η(h_0 I + BᵀQB), a row of Q at a time: H e_i = h_0 e_i + Bᵀ Q (B e_i)."""
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t i, j
@@ -324,14 +323,17 @@ cdef class Sketch(Full):
         cdef double eta = self.setting.eta[vector]
         cdef double* rows = self.sketch.rows(vector)
         cdef double* H
+        if anew:
+            return NOT_DEFINITE
         for i in range(D):
             for j in range(n):
                 self.beta[j] = rows[j * D + i]
             self.beta[n] = self.g[vector, i]
             self.spread_over(vector, &self.beta[0], &self.y[vector, 0])
-            H = &self.H[i, 0]
+            H = &self.H[i * D]
             memset(H, 0, D * sizeof(double))
             H[i] = eta * self.h0[vector]
             self.sketch.add_combined(vector, &self.y[vector, 0], eta, H)
             if self.sketch.square[vector] > 0.0:
                 axpy(eta * self.y[vector, n], &self.g[vector, 0], H, D)
+        return 0
