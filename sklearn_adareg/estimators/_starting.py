@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .._kernels.loop._learner import Layout
 from .._kernels.preconditioners.block._block import Block, partition_of
-from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
+from .._kernels.preconditioners.sketch._sketch import SketchNewton
 from ..model import _recipe, _registry, _runtime
 from ..model._validation import shown
 

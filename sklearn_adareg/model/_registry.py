@@ -157,37 +157,23 @@ POTENTIALS = {
 
 
 def _full_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.full._full import FullONS
+    from .._kernels.preconditioners.full import _full
 
-        return FullONS
-    from .._kernels.preconditioners.full._full import FullSpectral
-
-    return FullSpectral
+    return _full.FullONS if potential(recipe.potential).inverse else _full.FullSpectral
 
 
 def _block_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.block._block import BlockONS
+    from .._kernels.preconditioners.block import _block
 
-        return BlockONS
-    from .._kernels.preconditioners.block._block import BlockSpectral
-
-    return BlockSpectral
+    return _block.BlockONS if potential(recipe.potential).inverse else _block.BlockSpectral
 
 
 def _sketch_kernel(recipe):
+    from .._kernels.preconditioners.sketch import _sketch
+
     if METHODS[recipe.method].newton_members:
-        from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
-
-        return SketchNewton
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.sketch._sketch_ons import SketchONS
-
-        return SketchONS
-    from .._kernels.preconditioners.sketch._sketch_spectral import SketchSpectral
-
-    return SketchSpectral
+        return _sketch.SketchNewton
+    return _sketch.SketchONS if potential(recipe.potential).inverse else _sketch.SketchSpectral
 
 
 def _kronecker_kernel(recipe):
@@ -197,13 +183,9 @@ def _kronecker_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    if recipe.paired:
-        from .._kernels.preconditioners.diagonal._paired import PairedDiagonal
+    from .._kernels.preconditioners.diagonal import _diagonal
 
-        return PairedDiagonal
-    from .._kernels.preconditioners.diagonal._diagonal import Diagonal
-
-    return Diagonal
+    return _diagonal.PairedDiagonal if recipe.paired else _diagonal.Diagonal
 
 
 def _iso_kernel(recipe):

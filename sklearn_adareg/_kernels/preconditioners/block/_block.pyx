@@ -22,7 +22,8 @@ from libc.string cimport memcpy, memset
 from ..full._eigenbasis cimport Basis
 from ..full._full cimport Points
 from ..full._inverse cimport Inverse
-from ..full._step_loops cimport propose_outer, sizes, take_goal
+from ..full._step_loops cimport propose_outer, take_goal
+from ..full._step_loops cimport sizes as total_size
 from ...data._rows cimport Row
 from ...domains._domains cimport Domain
 from ...domains.projection._metric cimport NOT_DEFINITE
@@ -681,7 +682,7 @@ cdef class Block(Points):
             return propose_outer(&rate, move + start, x + start, goal + start, 1, end - start)
         for i in range(start, end):
             goal[i] = self.begun(i) - rate * move[i]
-        return sizes(goal + start, end - start)
+        return total_size(goal + start, end - start)
 
     cdef void write(self, Py_ssize_t vector, Py_ssize_t start, Py_ssize_t n) noexcept nogil:
         """Let n coordinates take their goal, and the average's accumulator its part."""

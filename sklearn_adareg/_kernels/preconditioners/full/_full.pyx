@@ -1,8 +1,9 @@
 """full: H_t = ψ(G_t), the whole matrix. One D×D matrix per weight vector.
 
-Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, O(D²) a round without a decomposition, ``_eigenbasis`` for every other ψ. Here is
-what they share: gradients, units, the step and its projection. ``precondition`` and ``project_part`` only propose; ``commit`` comes when
-nothing can fail any more. The one thing done before is to carry the matrices over to larger units, which an undo log can take back.
+Two ways to H_t g_t: ``_inverse`` for ψ(λ) = η/λ alone, O(D²) a round without a decomposition, ``_eigenbasis`` for every other ψ.
+Here is what they share: gradients, units, the step and its projection. ``precondition`` and ``project_part`` only propose; ``commit``
+comes when nothing can fail any more. The one thing done before is to carry the matrices over to larger units, which an undo log can
+take back.
 """
 from libc.math cimport fabs, isfinite
 from libc.string cimport memset
@@ -15,7 +16,7 @@ from ...domains.projection._metric cimport NOT_DEFINITE
 from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
 from ...state._setting cimport Setting
-from .._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED, Matrices, Structure
+from .._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED, Structure
 from ...state._undo cimport UndoLog
 from ...scaling._units cimport FeatureScale
 
@@ -335,9 +336,10 @@ cdef class FullMatrix(Full):
             self.matrices.pass_by(l, self.memory.lam, self.memory.lost)
 
     cdef int find_H(self, Py_ssize_t vector, Py_ssize_t block, bint anew) noexcept nogil:
+        cdef double eta = self.setting.eta[vector]
         if anew:
-            return 0 if self.matrices.explicit_anew(vector, &self.g[vector, 0], self.setting.eta[vector], &self.H[0]) else NOT_DEFINITE
-        return self.matrices.explicit(vector, True, self.setting.eta[vector], &self.H[0])
+            return 0 if self.matrices.explicit_anew(vector, &self.g[vector, 0], eta, &self.H[0]) else NOT_DEFINITE
+        return self.matrices.explicit(vector, True, eta, &self.H[0])
 
     cdef void save_matrices(self) noexcept nogil:
         self.matrices.save(self.undo, 0, self.setting.L)
@@ -374,8 +376,9 @@ cdef class FullONS(FullMatrix):
         cdef Py_ssize_t i
         cdef Py_ssize_t D = self.setting.D
         cdef double* gap = &self.goal[vector, 0]
+        cdef double fade = self.inverse.fade[vector]
         for i in range(D):
-            gap[i] = self.inverse.fade[vector] * (self.begun(i) - self.x[vector * D + i]) / (self.setting.eta[vector] * self.rho[vector])
+            gap[i] = fade * (self.begun(i) - self.x[vector * D + i]) / (self.setting.eta[vector] * self.rho[vector])
         self.inverse.times_G(vector, gap, self.theta + vector * D)
         return 0
 
