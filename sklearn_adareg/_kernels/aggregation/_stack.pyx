@@ -377,8 +377,7 @@ cdef class Stack(Method):
     cdef bint may_be_inactive(self, const double* losses) noexcept nogil:
         """Whether the recent side has nothing to say."""
         cdef double usual = (1.0 - KEPT) * losses[0]
-        return (losses[1] + HEAD_START - losses[0] > INACTIVE_LEAD
-                and (1.0 - KEPT_OF_JUMP) * losses[2] < MORE * usual + LOSS_JUMP)
+        return (losses[1] + HEAD_START - losses[0] > INACTIVE_LEAD and (1.0 - KEPT_OF_JUMP) * losses[2] < MORE * usual + LOSS_JUMP)
 
     cdef double evaluate_loss(self, const double* target, double weight) noexcept nogil:
         """The combined margin predicts, and each weight vector learns from the loss at its own."""

@@ -20,6 +20,8 @@ cdef class Rows:
     cdef const double[::1] centre, share
     cdef const int[::1] start, partner
     cdef double[::1] centred
+    cdef double take_values(self, Py_ssize_t first, double* z, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t drop(self, double* z, int* number, Py_ssize_t n) noexcept nogil
     cdef learn_in(self, transform)
     cdef void transform_row(self, Row* row) noexcept nogil
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil
@@ -36,6 +38,8 @@ cdef class SparseRows(Rows):
     cdef bint as_dense              # deliver all D coordinates
     cdef const void* indices
     cdef const void* indptr
+    cdef Py_ssize_t survey(self, Py_ssize_t stored) except -1
+    cdef bint take_columns(self, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil
     cdef void take(self, Py_ssize_t start, Py_ssize_t n, Row* row, int* number) noexcept nogil
     cdef void span(self, Py_ssize_t i, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil
     cdef void spread(self, Row* row, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil

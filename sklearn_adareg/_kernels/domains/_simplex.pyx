@@ -20,8 +20,7 @@ cdef double VERTEX_TOLERANCE = 1e-9     # relative error of the sum beyond which
 cdef double SUM_TOLERANCE = 1e-12       # relative error of the sum of a point of the simplex
 
 
-cdef void sift_down(Py_ssize_t* heap, const double* key, Py_ssize_t n,
-                    Py_ssize_t at) noexcept nogil:
+cdef void sift_down(Py_ssize_t* heap, const double* key, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
     cdef Py_ssize_t child, moved = heap[at]
     while 2 * at + 1 < n:
         child = 2 * at + 1
@@ -34,8 +33,7 @@ cdef void sift_down(Py_ssize_t* heap, const double* key, Py_ssize_t n,
     heap[at] = moved
 
 
-cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
-                    Py_ssize_t* order, double* key) noexcept nogil:
+cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius, Py_ssize_t* order, double* key) noexcept nogil:
     """v ← (v − μh)₊ with μ such that the sum is the radius."""
     cdef Py_ssize_t i, k, n, kept
     cdef double mu = -INFINITY, total, weight, excess
@@ -100,6 +98,9 @@ cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius,
 
 cdef class SumDomain(Domain):
     """What the l1 ball and the simplex share."""
+
+    cdef bint two_signs              # |c_i| is summed, c_i may be negative
+    cdef double[::1] _start
 
     def prepare_full(self):
         Domain.prepare_full(self)

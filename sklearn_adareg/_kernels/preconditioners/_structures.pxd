@@ -1,8 +1,7 @@
 from ..domains._domains cimport Domain
-from ..scaling._forgetting cimport Forgetting
 from ..potentials._potentials cimport Potential
 from ..data._rows cimport Row
-from ..state._setting cimport Clock, Setting
+from ..state._setting cimport Clock, Forgetting, Setting
 from ..state._undo cimport UndoLog
 from ..scaling._units cimport FeatureScale
 

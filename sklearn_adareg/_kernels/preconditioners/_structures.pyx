@@ -14,8 +14,7 @@ With a half-life, C_t = λ C_{t−1} + c_t, u_t = λ u_{t−1} + C_t δ_t, and x
 from libc.math cimport sqrt
 
 from ..domains._domains cimport NoDomain
-from ..scaling._forgetting cimport Forgetting
-from ..state._setting cimport Clock
+from ..state._setting cimport Clock, Forgetting
 
 import numpy as np
 

@@ -27,8 +27,7 @@ cdef class ActiveSet:
     cdef double* x                   # feasible w of the descent
     cdef double* product
 
-    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper,
-                           const double* start) noexcept nogil
+    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper, const double* start) noexcept nogil
 
     cdef int begin(self, const double* c) noexcept nogil
     cdef void restart_pivots(self) noexcept nogil
@@ -49,10 +48,7 @@ cdef class SumConstrained(ActiveSet):
     cdef double level_for(self, double radius) noexcept nogil
     cdef double slope(self) noexcept nogil
     cdef void combine(self, double* c, double* w, double level) noexcept nogil
-    cdef void check_sum(self, const double* c, const double* w, double level,
-                        bint two_signs) noexcept nogil
+    cdef void check_sum(self, const double* c, const double* w, double level, bint two_signs) noexcept nogil
     cdef int solve_at(self, double* c, double* w, double level, bint two_signs) noexcept nogil
-    cdef int bracket(self, double* c, double* w, double* level, double radius,
-                     bint two_signs) noexcept nogil
-    cdef void refine_sum(self, double* c, double* w, double level, double radius,
-                         bint two_signs) noexcept nogil
+    cdef int bracket(self, double* c, double* w, double* level, double radius, bint two_signs) noexcept nogil
+    cdef void refine_sum(self, double* c, double* w, double level, double radius, bint two_signs) noexcept nogil

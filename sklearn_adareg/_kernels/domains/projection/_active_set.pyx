@@ -172,8 +172,7 @@ cdef class ActiveSet:
             raise ArithmeticError(f"projection failed with status {status}")
         return c, w * self.metric.scale
 
-    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper,
-                           const double* start) noexcept nogil:
+    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper, const double* start) noexcept nogil:
         cdef Py_ssize_t i, k, d = self.d
         cdef double reach, top, slack
         cdef int info = self.begin(c)
@@ -342,8 +341,7 @@ cdef class SumConstrained(ActiveSet):
                 w[i] = self._state[i] * level
                 c[i] = self.a[i] - level * self.b[i]
 
-    cdef void check_sum(self, const double* c, const double* w, double level,
-                        bint two_signs) noexcept nogil:
+    cdef void check_sum(self, const double* c, const double* w, double level, bint two_signs) noexcept nogil:
         cdef Py_ssize_t i, d = self.d
         cdef double reach, top, slack
         self.begin_check(w, &reach, &top)
@@ -379,8 +377,7 @@ cdef class SumConstrained(ActiveSet):
             self.pivot(w)
         return STALLED
 
-    cdef int bracket(self, double* c, double* w, double* level, double radius,
-                     bint two_signs) noexcept nogil:
+    cdef int bracket(self, double* c, double* w, double* level, double radius, bint two_signs) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef double low = 0 if two_signs else -INFINITY, high = INFINITY, total, step
         cdef int info, attempt
@@ -419,8 +416,7 @@ cdef class SumConstrained(ActiveSet):
             level[0] += step
         return STALLED
 
-    cdef void refine_sum(self, double* c, double* w, double level, double radius,
-                         bint two_signs) noexcept nogil:
+    cdef void refine_sum(self, double* c, double* w, double level, double radius, bint two_signs) noexcept nogil:
         """One step of iterative refinement, then signs and sum to the last digit."""
         cdef Py_ssize_t i, k, d = self.d, n = self.n_pinned
         cdef double slope = self.slope(), excess = -radius, change, size

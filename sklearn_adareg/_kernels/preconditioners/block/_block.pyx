@@ -28,8 +28,7 @@ from ...data._rows cimport Row
 from ...domains._domains cimport Domain
 from ...domains.projection._metric cimport NOT_DEFINITE
 from ...potentials._potentials cimport Potential
-from ...scaling._forgetting cimport keep
-from ...state._setting cimport Setting
+from ...state._setting cimport Setting, keep
 from .._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED, Matrices
 from ...state._undo cimport UndoLog
 
@@ -250,7 +249,7 @@ cdef class Family:
 
     cdef int precondition(self, Block own) noexcept nogil:
         """``move`` of the blocks touched."""
-        cdef Py_ssize_t b, k, l, p
+        cdef Py_ssize_t b, e, k, l, p
         cdef int status
         cdef double root = own.weight_root()
         cdef double* g
@@ -258,9 +257,9 @@ cdef class Family:
             b = own.blocks.touched[self.first + k]
             p = own.blocks.start[b]
             for l in range(own.setting.L):
-                g = &own.g[l, p]
-                status = self.matrices.step(own.entry(b, l), g, &own.sums[l, p] if own.setting.dual else g, NULL, 0.0, root,
-                                            own.setting.eta[l], &own.move[l, p])
+                e, g = (b - self.first) * own.setting.L + l, &own.g[l, p]
+                status = self.matrices.step(e, g, &own.sums[l, p] if own.setting.dual else g, NULL, 0.0, root, own.setting.eta[l],
+                                            &own.move[l, p])
                 if status != 0:
                     return status
         return 0
@@ -271,7 +270,7 @@ cdef class Family:
         for k in range(own.blocks.n_touched[self.number]):
             b = own.blocks.touched[self.first + k]
             for l in range(own.setting.L):
-                self.matrices.commit(own.entry(b, l), &own.g[l, own.blocks.start[b]])
+                self.matrices.commit((b - self.first) * own.setting.L + l, &own.g[l, own.blocks.start[b]])
 
     cdef void learn(self, Block own) noexcept nogil:
         """Gradients, steps and commit of the blocks touched, in a plain round of mirror descent that cannot fail."""
@@ -328,7 +327,7 @@ cdef class Inverses(Family):
             self.turn_to(own, &round, l)
             inverse_rounds(&round)
             for k in range(round.n_full):
-                self.inverse.fold(own.entry(self.full[k], l))
+                self.inverse.fold((self.full[k] - self.first) * own.setting.L + l)
 
 
 cdef class Bases(Family):
@@ -352,7 +351,7 @@ cdef class Bases(Family):
             self.turn_to(own, &round, l)
             root_rounds(&round)
             for k in range(round.n_full):
-                self.basis.take_pending(own.entry(self.full[k], l))
+                self.basis.take_pending((self.full[k] - self.first) * own.setting.L + l)
             for k in range(round.n_late):
                 self.learn_late(own, l, self.late[k])
 
@@ -429,28 +428,29 @@ cdef class Scalars(Family):
         cdef double g
         for k in range(n):
             b = own.blocks.touched[self.first + k]
+            p = own.blocks.start[b]
             for l in range(L):
-                g = own.g[l, own.blocks.start[b]] / root
-                self.new_G[k * L + l] = (own.kept * self.diagonal.G[own.entry(b, l)] + own.setting.forgotten * own.setting.epsilon
-                                         + g * g)
+                e, g = (b - self.first) * L + l, own.g[l, p] / root
+                self.new_G[k * L + l] = own.kept * self.diagonal.G[e] + own.setting.forgotten * own.setting.epsilon + g * g
         if own.potential.steps(&self.new_G[0], &self.new_h[0], n * L) != 0:
             return POTENTIAL_RAISED
         for k in range(n):
             b = own.blocks.touched[self.first + k]
             p = own.blocks.start[b]
             for l in range(L):
-                e = own.entry(b, l)
+                e = (b - self.first) * L + l
                 self.diagonal.h[e] = self.new_h[k * L + l]
                 g = own.sums[l, p] if own.setting.dual else own.g[l, p]
                 own.move[l, p] = own.setting.eta[l] * self.diagonal.h[e] * g
         return 0
 
     cdef void commit(self, Block own) noexcept nogil:
-        cdef Py_ssize_t k, l
+        cdef Py_ssize_t e, k, l
         cdef Py_ssize_t L = own.setting.L
         for k in range(own.blocks.n_touched[self.number]):
+            e = (own.blocks.touched[self.first + k] - self.first) * L
             for l in range(L):
-                self.diagonal.G[own.entry(own.blocks.touched[self.first + k], l)] = self.new_G[k * L + l]
+                self.diagonal.G[e + l] = self.new_G[k * L + l]
 
 
 cdef class Block(Points):

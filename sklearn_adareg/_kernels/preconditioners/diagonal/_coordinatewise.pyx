@@ -10,9 +10,8 @@ from ...domains._domains cimport Domain
 from ...linalg._loops cimport record_dots
 from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
-from ...scaling._forgetting cimport keep
 from ...scaling._units cimport FeatureScale
-from ...state._setting cimport Setting
+from ...state._setting cimport Setting, keep
 from .._structures cimport POTENTIAL_RAISED, Structure
 
 from ...data._rows import VECTOR, padded
@@ -113,6 +112,10 @@ cdef class Cells:
         cdef Py_ssize_t L = self.L
         if field == NULL:
             return
+        if row.index != NULL and L == 1:
+            for j in range(row.n):
+                buffer[j] = field[row.index[j] * self.stride]
+            return
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j
             for l in range(L):
@@ -122,6 +125,10 @@ cdef class Cells:
         cdef Py_ssize_t j, l, i
         cdef Py_ssize_t L = self.L
         if field == NULL:
+            return
+        if row.index != NULL and L == 1:
+            for j in range(row.n):
+                field[row.index[j] * self.stride] = buffer[j]
             return
         for j in range(row.n):
             i = row.index[j] if row.index != NULL else j

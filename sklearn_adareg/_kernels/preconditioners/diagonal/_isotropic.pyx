@@ -14,8 +14,7 @@ from ...domains._domains cimport Domain
 from ...linalg._loops cimport scaled_step, square_in
 from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
-from ...scaling._forgetting cimport keep
-from ...state._setting cimport Setting
+from ...state._setting cimport Setting, keep
 from .._structures cimport POTENTIAL_RAISED
 
 import numpy as np

@@ -35,8 +35,7 @@ from ...linalg._loops cimport add_squares, combine, dot, dots, mirror, rank_one
 from ...data._rows cimport Row
 from .._structures cimport Matrices
 from ...potentials._potentials cimport Potential
-from ...scaling._forgetting cimport keep_matrix
-from ...state._setting cimport Setting
+from ...state._setting cimport Setting, keep_matrix
 from ...state._undo cimport UndoLog
 
 from ...data._rows import where_vectors_begin

@@ -1,7 +1,7 @@
 cimport cython
 
 from .._structures cimport Matrices
-from ...scaling._forgetting cimport Forgetting
+from ...state._setting cimport Forgetting
 
 
 @cython.final

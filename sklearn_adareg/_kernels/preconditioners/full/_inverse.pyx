@@ -26,8 +26,7 @@ from ...data._rows cimport Row
 from ...linalg._lapack cimport dpotrf, dpotri
 from ...linalg._loops cimport add_squares, axpy, combine, dot, dots, mirror, rank_one, sparse_dot
 from .._structures cimport NOT_FINITE, Matrices
-from ...scaling._forgetting cimport Forgetting
-from ...state._setting cimport Setting
+from ...state._setting cimport Forgetting, Setting
 from ...state._undo cimport UndoLog
 
 from ...state._saved import out_of_range

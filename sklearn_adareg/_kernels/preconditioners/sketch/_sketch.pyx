@@ -138,8 +138,7 @@ cdef class Sketch(Full):
                 if self.average_margins != NULL:
                     self.average_margins[l] += more
                     if self.clock.now[1] > 0.0:
-                        self.average_margins[l] -= (dot(&self.along[l, 0], &self.cu[l, 0], self.sketch.kept(l))
-                                                    / self.clock.now[1])
+                        self.average_margins[l] -= (dot(&self.along[l, 0], &self.cu[l, 0], self.sketch.kept(l)) / self.clock.now[1])
 
     cdef void find_along(self, Row* row) noexcept nogil:
         cdef Py_ssize_t l
