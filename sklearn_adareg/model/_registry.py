@@ -6,7 +6,7 @@ needed, so an entry can also be added while the program runs.
 
 import numpy as np
 
-from .._kernels.domains import _domains, _l2_ball, _simplex
+from .._kernels.domains import _domains, _l2_ball, _polyhedra
 from .._kernels.losses import _losses
 from .._kernels.potentials import _potentials
 from . import _links, _loss_constants, _spectra
@@ -320,7 +320,7 @@ DOMAINS = {
         formula=r"\|w\|_2 \le r",
     ),
     "box": Domain(
-        _domains.Box,
+        _polyhedra.Box,
         has_radius=True,
         coordinatewise=True,
         diameter=lambda r, d: 2 * r * np.sqrt(d),
@@ -330,7 +330,7 @@ DOMAINS = {
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
-        _simplex.L1Ball,
+        _polyhedra.L1Ball,
         has_radius=True,
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
@@ -339,7 +339,7 @@ DOMAINS = {
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
-        _simplex.Simplex,
+        _polyhedra.Simplex,
         has_radius=True,
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,
@@ -348,7 +348,7 @@ DOMAINS = {
         start=lambda r, d: r / d,
         formula=r"w \ge 0, \sum w_i = r",
     ),
-    "nonnegative": Domain(_domains.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
+    "nonnegative": Domain(_polyhedra.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
 }
 UPDATES = {
     "mirror_descent": Update(formula=r"\Pi(x_t - H_t g_t)"),

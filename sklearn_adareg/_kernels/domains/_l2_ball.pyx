@@ -17,9 +17,8 @@ A bracket safeguards μ. Two factors are typical, one if the start is good, none
 from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
-from ._domains cimport Domain, shrink_into
+from ._domains cimport NOT_FINITE, STALLED, Domain, shrink_into
 from ..linalg._loops cimport axpy, dot
-from .projection._metric cimport NOT_FINITE, STALLED
 
 import numpy as np
 

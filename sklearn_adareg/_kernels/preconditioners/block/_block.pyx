@@ -25,8 +25,7 @@ from ..full._inverse cimport Inverse
 from ..full._step_loops cimport propose_outer, take_goal
 from ..full._step_loops cimport sizes as total_size
 from ...data._rows cimport Row
-from ...domains._domains cimport Domain
-from ...domains.projection._metric cimport NOT_DEFINITE
+from ...domains._domains cimport NOT_DEFINITE, Domain
 from ...potentials._potentials cimport Potential
 from ...state._setting cimport Setting, keep
 from .._structures cimport NOT_FINITE, NOT_PROJECTED, POTENTIAL_RAISED, Matrices

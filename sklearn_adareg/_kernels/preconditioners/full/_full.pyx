@@ -10,9 +10,8 @@ from libc.string cimport memset
 
 from ._eigenbasis cimport Basis
 from ._inverse cimport Inverse
-from ...domains._domains cimport Domain
+from ...domains._domains cimport NOT_DEFINITE, Domain
 from ...linalg._loops cimport dot, sparse_dot
-from ...domains.projection._metric cimport NOT_DEFINITE
 from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
 from ...state._setting cimport Setting

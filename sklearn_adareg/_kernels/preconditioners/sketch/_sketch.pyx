@@ -15,8 +15,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dsyrk
 
 from ._frequent_directions cimport Directions
-from ...domains._domains cimport Domain
-from ...domains.projection._metric cimport NOT_DEFINITE
+from ...domains._domains cimport NOT_DEFINITE, Domain
 from ..full._full cimport Full
 from ...linalg._loops cimport axpy, dot, mirror, sparse_dot
 from ...potentials._potentials cimport Potential
