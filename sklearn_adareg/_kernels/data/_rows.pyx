@@ -101,6 +101,9 @@ cdef class Rows:
 
 
 cdef class DenseRows(Rows):
+    """Rows of an array."""
+
+    cdef bint drop_many             # zeros are dropped from a row that has many of them
 
     def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint drop_many=False, transform=None):
         self.owners = X
@@ -156,6 +159,12 @@ cdef class DenseRows(Rows):
 
 
 cdef class SparseRows(Rows):
+    """Rows of a CSR matrix."""
+
+    cdef bint wide                  # 64-bit indices
+    cdef bint as_dense              # deliver all D coordinates
+    cdef const void* indices
+    cdef const void* indptr
 
     def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint as_dense=False, transform=None):
         data, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))

@@ -263,22 +263,6 @@ cdef class Quantile(PointLoss):
         return of_a_kink(m - y, scale, self.q, 1.0 - self.q)
 
 
-cdef class AbsoluteError(PointLoss):
-    """|m − y|."""
-
-    def __init__(self):
-        self.degree = 1
-
-    cdef double point(self, double m, double y, double* slope) noexcept nogil:
-        cdef double r = m - y
-        slope[0] = (r > 0.0) - (r < 0.0)
-        return fabs(r)
-
-    cdef double surrogate(self, double m, double y, double scale, double* slope) noexcept nogil:
-        self.point(m, y, slope)
-        return of_a_kink(m - y, scale, 1.0, 1.0)
-
-
 cdef class EpsilonInsensitive(PointLoss):
     """max(0, |m − y| − ε)."""
     cdef double width
@@ -296,6 +280,13 @@ cdef class EpsilonInsensitive(PointLoss):
     cdef double surrogate(self, double m, double y, double scale, double* slope) noexcept nogil:
         self.point(m, y, slope)
         return of_a_kink(m - y, scale, 1.0, 1.0)
+
+
+cdef class AbsoluteError(EpsilonInsensitive):
+    """|m − y|."""
+
+    def __init__(self):
+        super().__init__(0.0)
 
 
 cdef class SquaredEpsilonInsensitive(PointLoss):

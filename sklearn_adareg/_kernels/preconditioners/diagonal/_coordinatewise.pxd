@@ -89,7 +89,6 @@ cdef class Coordinatewise(Structure):
     cdef void forget_rounds(self, Py_ssize_t first, Py_ssize_t n, double kept, double lost) noexcept nogil
     cdef void catch_up_all(self) noexcept nogil
     cdef void note_charged(self, Row* row, double when) noexcept nogil
-    cdef void keep_raw_start(self, Row* row) noexcept nogil
     cdef void keep_raw_weights(self, Row* row) noexcept nogil
     cdef int change_units(self, Row* row) noexcept nogil
     cdef int carry(self, Py_ssize_t e, Py_ssize_t vector, double grown) noexcept nogil

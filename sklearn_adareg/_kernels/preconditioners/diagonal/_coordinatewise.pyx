@@ -358,23 +358,16 @@ cdef class Coordinatewise(Structure):
         return False
 
     cdef void enter(self, Row* row) noexcept nogil:
-        if row.index == NULL and self.in_place:
+        if (row.index == NULL and self.in_place) or (self.memory is not None and self.works_in_place(row)):
             self.cells.take_vectors(row)
-        elif self.memory is not None and self.works_in_place(row):
-            self.cells.take_vectors(row)
-        elif self.memory is not None:
-            self.cells.take_copies(row)
-            self.catch_up(row)
-            if self.scale is not None and self.scale.grew:
-                self.keep_raw_weights(row)
-            if self.setting.scaled and self.setting.start != 0.0:
-                self.keep_raw_start(row)
-        elif row.index != NULL and self.by_records():
+        elif row.index != NULL and self.by_records():    # not where something is forgotten
             self.cells.take_records()
         else:
             self.cells.take_copies(row)
-            if self.setting.scaled and self.setting.start != 0.0:
-                self.keep_raw_start(row)
+            if self.memory is not None:
+                self.catch_up(row)
+            if self.scale is not None and self.scale.grew and (self.memory is not None or self.setting.start != 0.0):
+                self.keep_raw_weights(row)
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef double* averages = self.average_margins
@@ -664,39 +657,27 @@ cdef class Coordinatewise(Structure):
 
     # ---- units --------------------------------------------------------------------------------------------------
 
-    cdef void keep_raw_start(self, Row* row) noexcept nogil:
-        """A weight that was not 0 before its feature was seen keeps its raw value."""
-        cdef Py_ssize_t j, l, i
-        cdef Py_ssize_t L = self.setting.L
-        cdef double* x = self.cells.xb
-        cdef double* u = self.cells.ub
-        for j in range(row.n):
-            i = row.index[j] if row.index != NULL else j
-            if self.scale.scale[i] == 0.0 and self.scale.proposed[j] > 0.0:
-                for l in range(L):
-                    x[j * L + l] *= self.scale.proposed[j]
-                    if u != NULL:
-                        u[j * L + l] *= self.scale.proposed[j]
-
     cdef void keep_raw_weights(self, Row* row) noexcept nogil:
-        """Where a unit shrinks, the raw weight stays, and so does its average."""
+        """Where a unit shrinks, the raw weight stays, and so does its average; so does one from before its feature was seen, which
+        may not be 0."""
         cdef Py_ssize_t e, k, i, j
         cdef Py_ssize_t L = self.setting.L
         cdef double* x = self.cells.xb
         cdef double* u = self.cells.ub
         cdef double* theta = self.cells.tb
-        cdef double shrinkage
+        cdef double factor
         for k in range(self.scale.grew):
             j = self.scale.grown[k]
             i = row.index[j] if row.index != NULL else j
-            shrinkage = self.scale.shrinkage(i, j)
-            if shrinkage < 1.0:
+            factor = self.scale.shrinkage(i, j) if self.scale.scale[i] > 0.0 else (
+                self.scale.proposed[j] if self.setting.start != 0.0 else 1.0)
+            if factor != 1.0:
                 for e in range(j * L, j * L + L):
-                    x[e] *= shrinkage
+                    x[e] *= factor
                     if u != NULL:
-                        u[e] *= shrinkage
-                    if theta != NULL:
-                        theta[e] *= shrinkage
+                        u[e] *= factor
+                    if theta != NULL and self.scale.scale[i] > 0.0:
+                        theta[e] *= factor
 
     cdef int change_units(self, Row* row) noexcept nogil:
         """Carry G over to other units: divided by the growth squared, with ε made up for; θ so that x keeps its value."""

@@ -182,19 +182,6 @@ cdef void far_odds(double a, double q, double b, double r, double* odds) noexcep
         odds[0], odds[1] = 1.0 / (1.0 + exp(u)), 1.0 / (1.0 + exp(v))
 
 
-cdef double far_odds_of_one(double a, double q, double odds) noexcept nogil:
-    """The same of one."""
-    cdef double step, u = first_guess(a, q, &odds)
-    cdef int _
-    for _ in range(60):
-        step = halley_step(u, a, q, &odds)
-        if not fabs(step) > NEAR:
-            break
-        u -= step
-        odds = 1.0 / (1.0 + exp(u))
-    return odds
-
-
 cdef class PairedDiagonal(Diagonal):
     """What the stack of "auto" runs on: diagonal weight vectors with two potentials, and implicit steps.
 
@@ -326,7 +313,9 @@ cdef class PairedDiagonal(Diagonal):
         if L % 2:
             l = L - 1
             q = common * self.rates[l]
-            r = q * far_odds_of_one(m[l] if s[l] < 0.0 else -m[l], q * self.lengths[l], fabs(s[l]) / self.round_weight)
+            odds[0], odds[1] = fabs(s[l]) / self.round_weight, 0.5
+            far_odds(m[l] if s[l] < 0.0 else -m[l], q * self.lengths[l], 0.0, 0.0, odds)
+            r = q * odds[0]
             self.es[l] = -r if s[l] < 0.0 else (r if s[l] > 0.0 else 0.0)
 
     cdef void vector_steps(self, Row* row, Py_ssize_t vector, double* h) noexcept nogil:

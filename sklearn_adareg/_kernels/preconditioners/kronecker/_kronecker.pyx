@@ -18,11 +18,13 @@ from libc.string cimport memset
 from ..full._eigenbasis cimport Basis
 from ...domains._domains cimport Domain
 from ..full._full cimport Full
-from ...potentials._potentials cimport HalfPower, Potential
+from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
 from ...state._setting cimport Setting
 from ..full._step_loops cimport propose_outer, take_goal
 from .._structures cimport NOT_FINITE, POTENTIAL_RAISED
+
+from ...potentials._potentials import HalfPower
 
 import numpy as np
 
@@ -33,7 +35,7 @@ SMALL, ROOM = 40, 16                 # squares for a factor up to this size wait
 cdef class Kronecker(Full):
     """η L^(−a/2) ⊗ R^(−a/2) over all weight vectors."""
 
-    cdef readonly HalfPower half_potential       # λ^(−a/2)
+    cdef readonly Potential half_potential       # λ^(−a/2)
     cdef Basis left, right
     cdef double[::1] slopes_in, row_in           # ‖z‖ s and ‖s‖ z: what joins L and R
     cdef double[::1] left_move, right_move       # L^(−a/2) s and R^(−a/2) z, with η and ρ in the first
