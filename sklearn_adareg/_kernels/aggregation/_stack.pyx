@@ -12,7 +12,7 @@ a hundred rows (``PairedDiagonal``). The two are combined by exponential weights
 start for the first, so that rows in random order are left to it. While that one is ahead and its losses do not jump, the recent side
 is inactive in seven rounds of eight, and costs nothing: in the others, 512 in a row, it may show that it has become better.
 """
-from libc.math cimport exp, fabs, fmax
+from libc.math cimport exp, fabs, fmax, fmin
 from libc.string cimport memcpy
 
 from ._methods cimport Method
@@ -21,8 +21,7 @@ from ..linalg._loops cimport fade_in, small_solve
 from ..losses._losses cimport Loss
 from ..preconditioners._structures cimport Structure
 from ..preconditioners.diagonal._coordinatewise cimport Cells, Coordinatewise
-from ..scaling._objective cimport Objective
-from ..scaling._units cimport FeatureScale, MeanLoss
+from ..scaling._units cimport FeatureScale, Objective
 from ..state._setting cimport Clock, Setting
 
 import numpy as np
@@ -31,6 +30,8 @@ cdef double NUMBERS = 4.0            # read between renewals, per feature seen,
 cdef double AT_LEAST = 0.125         # and per feature
 cdef double PRIOR = 20.0
 cdef double TINY = 1e-300
+cdef double CAP = 10.0               # of the loss of one row where candidates are weighed by their losses,
+cdef double CAP_OF_RESIDUALS = 200.0     # or of half its square over the mean square
 cdef Py_ssize_t WIDEST = 8                # regression that ``small_solve`` has room for
 cdef double RECENT = 0.99                 # of S that a round leaves, in the regression that forgets
 cdef double KEPT = 0.998                  # of the losses that decide between the two
@@ -259,6 +260,38 @@ cdef class StackRegression:
         """The round stands."""
         memcpy(&self.v[0, 0], &self.new_v[0, 0], self.v.shape[0] * self.width * sizeof(double))
         memcpy(&self.S[0, 0, 0], &self.new_S[0, 0, 0], self.v.shape[0] * self.width * self.width * sizeof(double))
+
+
+cdef class MeanLoss:
+    """Σ ω ℓ of what predicts, of each group of weight vectors, and Σ ω behind them: the unit of losses that weights are made from.
+
+    No row counts more than a multiple of the mean, or all others would count nothing beside it.
+    """
+
+    cdef double[::1] sums, new_sums
+    cdef Py_ssize_t groups
+
+    def __init__(self, double[::1] sums):
+        self.sums, self.new_sums = sums, np.array(sums)
+        self.groups = sums.shape[0] - 1
+
+    cdef void begin(self, double weight) noexcept nogil:
+        """A round of this weight; ``propose`` then gives units."""
+        self.new_sums[self.groups] = self.sums[self.groups] + weight
+
+    cdef double propose(self, Py_ssize_t group, double loss, double weight) noexcept nogil:
+        """Twice the mean loss, this round's included: half the square of a residual is 1/2 in the mean."""
+        if self.sums[group] > 0.0:
+            loss = fmin(loss, 2.0 * CAP_OF_RESIDUALS * self.sums[group] / self.sums[self.groups])
+        self.new_sums[group] = self.sums[group] + weight * loss
+        return 2.0 * self.new_sums[group] / self.new_sums[self.groups]
+
+    cdef double cap(self, bint plain) noexcept nogil:
+        """The most that one row may count, so that none silences a candidate for good; ``plain``: in nats."""
+        return CAP if plain else CAP_OF_RESIDUALS
+
+    cdef void commit(self) noexcept nogil:
+        memcpy(&self.sums[0], &self.new_sums[0], (self.groups + 1) * sizeof(double))
 
 
 cdef class Stack(Method):
