@@ -146,11 +146,14 @@ cdef class DenseRows(Rows):
 
     cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil:
         """The row without its zeros, if it has any (a quarter, where they need not be dropped)."""
-        cdef Py_ssize_t j, n
-        self.take_values(i * self.d, row.z, self.d)
+        cdef Py_ssize_t j, n = 0
+        cdef Py_ssize_t first = i * self.d
+        cdef bint single = self.single
+        cdef double value
         for j in range(self.d):
-            number[j] = <int> j
-        n = self.drop(row.z, number, self.d)
+            value = (<const float*> self.data)[first + j] if single else (<const double*> self.data)[first + j]
+            row.z[n], number[n] = value, <int> j
+            n += value != 0.0
         if n == self.d or (self.drop_many and 4 * n > 3 * self.d):
             return
         row.n = n
