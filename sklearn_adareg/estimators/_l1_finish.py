@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from .._kernels.solvers import _coordinate_descent, _proximal_newton
+from .._kernels.solvers import _coordinate_descent
 from ..model import _feature_transform, _recipe, _runtime
 
 DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
@@ -107,7 +107,7 @@ class Rows:
         own, m = w[chosen], len(chosen)
         Z, means = self._centred(chosen, intercept)
         if m > SMALL_SET or (self.sparse and not self.cheap_matrix):
-            descent = _proximal_newton.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
+            descent = _coordinate_descent.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
             goal, level, moves = descent.minimise(curvatures, slopes, penalty, own, intercept, SWEEPS, INNER)
             return goal, b + level - means @ (goal - own), moves
         G, border, corner = self._products(chosen, Z, curvatures)
@@ -140,7 +140,7 @@ class Rows:
         position[chosen] = np.arange(m)
         start = self.X.indptr.astype(np.int64, copy=False)
         index = self.X.indices.astype(np.int32, copy=False)
-        G = _proximal_newton.gram(self.X.data, index, start, curvatures, position, m)
+        G = _coordinate_descent.gram(self.X.data, index, start, curvatures, position, m)
         return G[:m, :m], G[m, :m], G[m, m]
 
     def _centred(self, chosen, intercept):
@@ -166,7 +166,7 @@ class Objective:
         targets = self.targets
         if self.degree:
             margins, targets = (margins - targets) / self.units, np.zeros_like(targets)
-        values, slopes, curvatures = _proximal_newton.evaluated(self.loss, np.ascontiguousarray(margins), targets)
+        values, slopes, curvatures = _coordinate_descent.evaluated(self.loss, np.ascontiguousarray(margins), targets)
         unit, omega = self.units, self.weights[:, None]
         value = (values * self.weights).sum() * (unit[0] ** self.degree if self.degree else 1.0)
         if self.degree:

@@ -7,7 +7,7 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._kernels.prequential import _quantile_tracks
+from .._kernels.prequential._records import Tracks
 from ..model import _registry
 from ..model._recipe import ModelShape
 from ..model._rules import Registered
@@ -294,10 +294,10 @@ insensitivity : float, default=0.1
         A. Angelopoulos, E. Candès and R. Tibshirani, "Conformal PID Control for Time Series Prediction", 2023.
         """
         check_is_fitted(self)
-        if not any(coverage is level or coverage == level for level in _quantile_tracks.levels()):
+        if not any(coverage is level or coverage == level for level in Tracks.levels()):
             raise ValueError(
                 f"coverage={shown(coverage)} is not followed while learning; pass one of "
-                f"{', '.join(map(str, _quantile_tracks.levels()))}."
+                f"{', '.join(map(str, Tracks.levels()))}."
             )
         recipe = self._state.recipe
         tracks = self._read(lambda state: state.progress.tracks.copy())
@@ -307,7 +307,7 @@ insensitivity : float, default=0.1
                 'average="auto", and with structure="full" without a domain.'
             )
         predictions = self._decide(self._margins(X), None)
-        ends = predictions[:, :, np.newaxis] + _quantile_tracks.ends(tracks, float(coverage))
+        ends = predictions[:, :, np.newaxis] + Tracks.ends(tracks, float(coverage))
         if _registry.REGRESSION_LOSSES[recipe.loss].nonnegative_targets:
             ends = np.maximum(ends, 0.0)
         return ends if recipe.rows_of_coef else ends[:, 0]

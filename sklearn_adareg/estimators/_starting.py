@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._kernels.loop._learner import Layout
-from .._kernels.preconditioners.block._block_point import BlockPoint, partition_of
-from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
+from .._kernels.preconditioners.block._block import Block, partition_of
+from .._kernels.preconditioners.sketch._sketch import SketchNewton
 from ..model import _recipe, _registry, _runtime
 from ..model._validation import shown
 
@@ -103,7 +103,7 @@ def place_candidates(arrays, layout, coef, intercept):
 
 def _write(block, x):
     structure = _runtime.method_of(block).structure
-    if isinstance(structure, BlockPoint):
+    if isinstance(structure, Block):
         place = partition_of(structure.setting).place
         structure.arrays["cells"][0][:, place] = x
     elif isinstance(structure, SketchNewton):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.preconditioners.block._block_point import partition_of
+from .._kernels.preconditioners.block._block import partition_of
 from ._context import at_least
 from ._matrices import residual_units, write_matrices
 from ._points import mean, points, start_of, sums_of_gradients, write_point

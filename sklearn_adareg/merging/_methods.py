@@ -7,7 +7,7 @@ it has faded.
 
 import numpy as np
 
-from .._kernels.aggregation import _stack, _stack_regression
+from .._kernels.aggregation import _stack
 
 UNITS = ("weight", "residuals", "curvatures")
 LONGEST = 4.0  # times the margins of a model: more would be a model that has learnt next to nothing
@@ -84,7 +84,7 @@ def _merge_stack(context, new):
         if context.base is None:
             matrices = [each.arrays["stack_S"][k] for each in context.structures]
             start = np.eye(len(v[k]))[0]
-            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack_regression.StackRegression.prior())
+            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack.StackRegression.prior())
         else:
             S[k] = positive(faded.sum(k))
             v[k] = shares_of(context) @ own

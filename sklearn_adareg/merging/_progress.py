@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.prequential import _quantile_tracks, _records
+from .._kernels.prequential import _records
 from ..model._prequential import NAMES, POINTS, WEIGHTED, Progress
 
 KEPT = len(NAMES)
@@ -13,7 +13,7 @@ def merge_progress(progresses, base=None):
     """The records of all models; what comes from ``base`` counts once."""
     merged = Progress()
     tracks = [progress.tracks for progress in progresses]
-    merged.tracks = _quantile_tracks.merged(tracks, None if base is None else base.tracks)
+    merged.tracks = _records.Tracks.merged(tracks, None if base is None else base.tracks)
     total = sum(progress.sums[:KEPT] for progress in progresses)
     if base is not None:
         total = total - (len(progresses) - 1) * base.sums[:KEPT]

@@ -2,9 +2,9 @@
 
 from .._kernels.preconditioners.block import _block
 from .._kernels.preconditioners.diagonal import _coordinatewise
-from .._kernels.preconditioners.full import _full_ons, _spectral
+from .._kernels.preconditioners.full import _full
 from .._kernels.preconditioners.kronecker import _kronecker
-from .._kernels.preconditioners.sketch import _sketch, _sketch_newton
+from .._kernels.preconditioners.sketch import _sketch
 from ._blocks import merge_blocks
 from ._diagonal import merge_coordinatewise
 from ._matrices import merge_full, merge_kronecker
@@ -12,11 +12,10 @@ from ._sketches import merge_newton_sketch, merge_sketch
 
 MERGERS = {  # of a compiled class, and of its subclasses that have none of their own
     _coordinatewise.Coordinatewise: merge_coordinatewise,
-    _full_ons.FullONS: merge_full,
-    _spectral.FullSpectral: merge_full,
+    _full.FullMatrix: merge_full,
     _block.Block: merge_blocks,
     _sketch.Sketch: merge_sketch,
-    _sketch_newton.SketchNewton: merge_newton_sketch,
+    _sketch.SketchNewton: merge_newton_sketch,
     _kronecker.Kronecker: merge_kronecker,
 }
 

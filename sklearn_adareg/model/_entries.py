@@ -169,10 +169,8 @@ class Method:
     """How a row becomes a loss and a step."""
 
     kernel: Callable  # gives the compiled class
-    newton: bool = False  # the structure takes Newton steps, in units of their own
     newton_members: bool = False  # its members take Newton steps, in units of the largest values
     has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
-    judges_candidates: bool = False  # combines members by their losses, and keeps those of all
     forgets: bool = False  # can have a half-life
     learner: bool = False  # plays its rounds itself: sums over rows, without a structure or potential
     several: str = ""  # the recipe's field with a value for each of the weight vectors that are combined

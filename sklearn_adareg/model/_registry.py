@@ -6,7 +6,7 @@ needed, so an entry can also be added while the program runs.
 
 import numpy as np
 
-from .._kernels.domains import _domains, _l2_ball, _simplex
+from .._kernels.domains import _domains, _l2_ball, _polyhedra
 from .._kernels.losses import _losses
 from .._kernels.potentials import _potentials
 from . import _links, _loss_constants, _spectra
@@ -157,37 +157,23 @@ POTENTIALS = {
 
 
 def _full_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.full._full_ons import FullONS
+    from .._kernels.preconditioners.full import _full
 
-        return FullONS
-    from .._kernels.preconditioners.full._spectral import FullSpectral
-
-    return FullSpectral
+    return _full.FullONS if potential(recipe.potential).inverse else _full.FullSpectral
 
 
 def _block_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.block._block_ons import BlockONS
+    from .._kernels.preconditioners.block import _block
 
-        return BlockONS
-    from .._kernels.preconditioners.block._block_spectral import BlockSpectral
-
-    return BlockSpectral
+    return _block.BlockONS if potential(recipe.potential).inverse else _block.BlockSpectral
 
 
 def _sketch_kernel(recipe):
+    from .._kernels.preconditioners.sketch import _sketch
+
     if METHODS[recipe.method].newton_members:
-        from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
-
-        return SketchNewton
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.sketch._sketch_ons import SketchONS
-
-        return SketchONS
-    from .._kernels.preconditioners.sketch._sketch_spectral import SketchSpectral
-
-    return SketchSpectral
+        return _sketch.SketchNewton
+    return _sketch.SketchONS if potential(recipe.potential).inverse else _sketch.SketchSpectral
 
 
 def _kronecker_kernel(recipe):
@@ -197,13 +183,9 @@ def _kronecker_kernel(recipe):
 
 
 def _diag_kernel(recipe):
-    if recipe.paired:
-        from .._kernels.preconditioners.diagonal._paired import PairedDiagonal
+    from .._kernels.preconditioners.diagonal import _diagonal
 
-        return PairedDiagonal
-    from .._kernels.preconditioners.diagonal._diagonal import Diagonal
-
-    return Diagonal
+    return _diagonal.PairedDiagonal if recipe.paired else _diagonal.Diagonal
 
 
 def _iso_kernel(recipe):
@@ -338,7 +320,7 @@ DOMAINS = {
         formula=r"\|w\|_2 \le r",
     ),
     "box": Domain(
-        _domains.Box,
+        _polyhedra.Box,
         has_radius=True,
         coordinatewise=True,
         diameter=lambda r, d: 2 * r * np.sqrt(d),
@@ -348,7 +330,7 @@ DOMAINS = {
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
-        _simplex.L1Ball,
+        _polyhedra.L1Ball,
         has_radius=True,
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
@@ -357,7 +339,7 @@ DOMAINS = {
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
-        _simplex.Simplex,
+        _polyhedra.Simplex,
         has_radius=True,
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,
@@ -366,7 +348,7 @@ DOMAINS = {
         start=lambda r, d: r / d,
         formula=r"w \ge 0, \sum w_i = r",
     ),
-    "nonnegative": Domain(_domains.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
+    "nonnegative": Domain(_polyhedra.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
 }
 UPDATES = {
     "mirror_descent": Update(formula=r"\Pi(x_t - H_t g_t)"),

@@ -13,8 +13,7 @@ from joblib import effective_n_jobs
 from .._kernels.data._small_arrays import sparse_margins
 from .._kernels.loop import _rounds
 from .._kernels.preconditioners._structures import Structure
-from .._kernels.prequential._quantile_tracks import Tracks
-from .._kernels.prequential._records import Records, Transcript
+from .._kernels.prequential._records import Records, Tracks, Transcript
 from . import _feature_transform, _margins, _recipe, _registry
 from ._interrupts import in_threads
 from ._rows import make_rows, reading
