@@ -36,8 +36,7 @@ NO_WEIGHTS = np.empty(0)
 class AdaReg:
     r"""Algorithm 1 on convex losses of your own: you compute the gradients, it takes the steps.
 
-    In round t, predict with :math:`x_t` (``x``), and pass a (sub)gradient :math:`g_t` of your loss at
-    :math:`x_t` to ``step``:
+    In round t, predict with :math:`x_t` (``x``), and pass a (sub)gradient :math:`g_t` of your loss at :math:`x_t` to ``step``:
 
     .. math::
 
@@ -244,9 +243,8 @@ class AdaReg:
             The b of the bound: no iterate was farther than this from the point to compare with, in the ∞-norm for structure
             ``"diag"``, in the coordinates of a block for ``"block"``. None is the diameter of the domain.
         exp_concave : bool, default=False
-            Your word that the losses have the curvature that the potential ``"ons"`` assumes, with
-            :math:`\beta = 1/\eta`; :func:`regret.ons_bound <sklearn_adareg.regret.ons_bound>` has it for each structure. Then the
-            bound is logarithmic.
+            Your word that the losses have the curvature that the potential ``"ons"`` assumes, with :math:`\beta = 1/\eta`;
+            :func:`regret.ons_bound <sklearn_adareg.regret.ons_bound>` has it for each structure. Then the bound is logarithmic.
 
         Returns
         -------

@@ -45,8 +45,7 @@ class CSVStream(FileStream):
     max_line_bytes : int, default=2**26
         By how many bytes a chunk is extended at most. A longer line is refused, before it fills the memory.
     max_columns : int, default=50_000
-        With how many columns a file is read at most. Each takes some 30 kB of memory while a
-        model learns.
+        With how many columns a file is read at most. Each takes some 30 kB of memory while a model learns.
 
     See Also
     --------
