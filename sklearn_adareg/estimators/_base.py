@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
 from .._kernels.loop import _rounds
@@ -24,7 +24,7 @@ from ..model._validation import check_columns, check_finite, check_rows_and_targ
 from . import _minimiser
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._fitted import FittedLinearModel
-from ._holdout import TrainingSet, hold_out
+from ._holdout import TrainingSet, ValidationSet, hold_out
 from ._parameters import CheckedParameters
 from ._stopping import Watch
 from ._weights import (
@@ -108,6 +108,47 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         return False
 
     # ---- learning -----------------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+        coef_init=None,
+        intercept_init=None,
+    ):
+        """Learn from all rows, in up to ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; float32 and float64, C-contiguous or CSR, are read where they lie.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels; targets of a regressor, one for each row or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each row. A row of weight 0 is skipped.
+        X_val, y_val : array-like, default=None
+            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
+            like X with ``Pipeline(..., transform_input=["X_val"])``.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of the rows of ``X_val``.
+        coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
+            Weights to begin at, in raw units, those of a batch model for example; 0 without them. With ``method_="information"`` they
+            are the centre of the prior. Elsewhere only :math:`x_1` changes, G starts at :math:`G_0` as usual, and features get the
+            units of all rows at once. Penalties still shrink to 0. ``fit`` then starts a new model, whatever ``warm_start`` is.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        validation = ValidationSet(X_val, y_val, sample_weight_val)
+        return self._fit(X, y, sample_weight, validation, (coef_init, intercept_init))
 
     def _fit(self, X, y, sample_weight, validation, start):
         """Up to ``max_iter`` passes; the new state replaces the old one if all went well."""
