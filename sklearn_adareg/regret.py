@@ -25,8 +25,7 @@ Stochastic Optimization", 2017.
 from .model._loss_constants import LossConstants
 from .theory._bounds import RegretBound
 from .theory._closed_forms import adagrad_bound, kronecker_bound, ons_bound, pnorm_bound
-from .theory._course import course
-from .theory._record import record
+from .theory._record import course, record
 from .theory._runs import dual_averaging_bound, linear_regret, potential_value, theorem_1
 from .theory._steps import loss_constants
 

@@ -7,7 +7,7 @@ from ..estimators._base import BaseAdaReg
 from ..estimators._online import AdaReg
 from ..model import _registry, _runtime
 from ..model._guard import guard_of
-from ..theory import _sums
+from ..theory import _candidates
 from ._axes import axes_of, tidy
 
 KINDS = ("both", "spectrum", "matrix")
@@ -195,7 +195,7 @@ def _matrices(estimator, lane):
 def _of_block(block):
     """G and H of all weight vectors of a block."""
     if _registry.METHODS[block.recipe.method].learner:
-        pairs = _sums.geometry(block)
+        pairs = _candidates.geometry(block)
         return [G for G, _ in pairs], [H for _, H in pairs]
     structure = _runtime.method_of(block).structure
     return structure.accumulated(), structure.preconditioner()

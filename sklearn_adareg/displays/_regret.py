@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..theory._course import course
+from ..theory._record import course
 from ._axes import axes_of, tidy
 
 SLOPE_FROM = 0.1  # of the rounds: from there on slopes are fitted

@@ -72,27 +72,10 @@ class TotalLoss:
 
 
 def best_weights(recipe, X, targets, weights, start=None, tolerance=1e-6):
-    """The best fixed weights for one weight vector.
+    """The ``Best`` for one weight vector, with the loss and in the domain of a recipe.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Of the model that they are compared with: its loss and its domain.
-    X : matrix of shape (n, d)
-        The rows.
-    targets : ndarray of shape (n,)
-        Their targets as the loss reads them.
-    weights : ndarray of shape (n,)
-        Their weights.
-    start : ndarray of shape (D,), default=None
-        Weights of the domain to start from.
-    tolerance : float, default=1e-6
-        The gap, as a share of the total loss (or of 1), at which the search ends.
-
-    Returns
-    -------
-    best : Best
-        The weights.
+    ``targets``, (n,), are as the loss reads them; ``start``, (D,), are weights of the domain to start from; ``tolerance`` is the gap,
+    as a share of the total loss (or of 1), at which the search ends.
     """
     total, domain = TotalLoss(recipe, X, targets, weights), _recipe.domain_kernel(recipe)
     domain.prepare_full()

@@ -35,17 +35,8 @@ def zero_one_bound(mistakes, rounds, delta):
     convex in p, so t of them are at least :math:`e^{-uS} (1 - \bar p + \bar p e^{-u})^{-t}` with S the mistakes and
     :math:`\bar p` the mean of the changing rates (a sub-Bernoulli process). Costs about 1,000 exponentials for each element.
 
-    Parameters
-    ----------
-    mistakes, rounds : float or array-like
-        S and t.
-    delta : float
-        The probability with which the bound may fail at some round.
-
-    Returns
-    -------
-    ndarray
-        Bounds, at most 1.
+    ``mistakes`` and ``rounds``, S and t, are numbers or arrays; ``delta`` is the probability with which the bound may fail at some
+    round. Returns an array of bounds, at most 1.
     """
     u, log_weights = _mixture(ZERO_ONE_CENTER)
     lost = -np.expm1(-u)
@@ -66,19 +57,8 @@ def bernstein_bound(total, variance, rounds, reach, delta):
     :math:`\exp\{\lambda(\mu_t - \ell_t) - \psi(\lambda)(\ell_t - \hat\ell_t)^2\}`,
     :math:`\psi(\lambda) = (-\log(1 - c\lambda) - c\lambda) / c^2` (Theorem 4 of the paper above); :math:`c\lambda = 1 - e^{-u}`.
 
-    Parameters
-    ----------
-    total, variance, rounds : float or array-like
-        The sums of :math:`\ell_t` and of :math:`(\ell_t - \hat\ell_t)^2`, and t.
-    reach : float
-        c.
-    delta : float
-        The probability with which the bound may fail at some round.
-
-    Returns
-    -------
-    ndarray
-        Bounds.
+    ``total`` and ``variance`` are the sums of :math:`\ell_t` and of :math:`(\ell_t - \hat\ell_t)^2`, numbers or arrays as ``rounds``,
+    t; ``reach`` is c; ``delta`` is the probability with which the bound may fail at some round. Returns an array of bounds.
     """
     u, log_weights = _mixture(BOUNDED_CENTER)
     rates = -np.expm1(-u) / reach

@@ -30,7 +30,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from ..model import _auto, _registry, _runtime
-from . import _sums
+from . import _candidates
 
 # without curvatures in G, the errors of the first iterates have to be outgrown by long steps and a late average, or by passes
 LEAST_ETA, LEAST_POWER, LEAST_PASSES = 3.0, 8.0, 3
@@ -179,9 +179,9 @@ class ErrorBars:
 
 def _covariances_of_sums(block, dispersions):
     """One for each weight vector of a block of the default learner."""
-    now, method, recipe = _runtime.method_of(block), _sums.absorbed(block), block.recipe
+    now, method, recipe = _runtime.method_of(block), _candidates.absorbed(block), block.recipe
     priors = np.ravel(recipe.epsilon)
-    of_priors = [_sums.systems(method, k) for k in range(len(priors))]
+    of_priors = [_candidates.systems(method, k) for k in range(len(priors))]
     means = method.means()
     found = []
     for p, (shares, candidates) in enumerate(zip(now.candidate_weights(), now.candidates(), strict=True)):
@@ -192,7 +192,7 @@ def _covariances_of_sums(block, dispersions):
         if recipe.intercept:  # about the means
             away[:, -1] += away @ means
         own = [systems[p] for systems in of_priors]
-        inverses = [_sums.inverse(system.A) for system in own]
+        inverses = [_candidates.inverse(system.A) for system in own]
         parts = shares[: len(priors)] / shares[: len(priors)].sum()
         of_priors_together = sum(part * P for part, P in zip(parts, inverses, strict=True))
         G, n_classes = own[0].G, len(away)
