@@ -15,19 +15,17 @@ LONGEST = 4.0  # times the margins of a model: more would be a model that has le
 
 def merge_units(context, arrays):
     """Offsets, and the sums that residuals and curvatures are measured by."""
-    offset, started, _ = context.offsets()
-    if offset is not None:
-        arrays["offset"][:], arrays["started"][:] = offset, started
+    if context.offset is not None:
+        arrays["offset"][:], arrays["started"][:] = context.offset, context.started
     for name in arrays:
         if name in UNITS or name.endswith(("_residuals", "_curvatures")):
             arrays[name][:] = context.add(lambda each, name=name: each.arrays[name])
 
 
 def merge_method(context, new):
-    """Fill the arrays of what combines weight vectors; there are none in Algorithm 1."""
-    for kind, merger in MERGERS.items():
-        if isinstance(new, kind):
-            merger(context, new)
+    """Fill the arrays of what combines weight vectors: those of a stack; there are none in Algorithm 1."""
+    if isinstance(new, _stack.Stack):
+        _merge_stack(context, new)
 
 
 class Faded:
@@ -99,12 +97,10 @@ def _merge_recent_side(context, new):
     and rows to come tell them apart; unless one model has made all the rounds.
     """
     shares, arrays = shares_of(context), new.arrays
-    _, ratios = context.units()
-    *_, moves = context.offsets()
     arrays["recent"][:] = 0.0
     for share, structure in zip(shares, context.structures, strict=True):
-        recent = structure.arrays["recent"].T / ratios[id(structure)]
-        recent[:, context.recipe.d :] += moves[id(structure)][: context.K, None]
+        recent = structure.arrays["recent"].T / context.ratios[id(structure)]
+        recent[:, context.recipe.d :] += context.moves[id(structure)][: context.K, None]
         arrays["recent"] += share * recent.T
     for name in ("recent_v", "recent_S", "stack_losses"):
         arrays[name][:] = np.tensordot(shares, [each.arrays[name] for each in context.structures], 1)
@@ -123,7 +119,6 @@ def _units_of_margins(context, new, stacks, width):
     units = np.ones((len(context.structures), stacks, width))
     if "G" not in new.arrays.get("fields", ()):
         return units
-    _, ratios = context.units()
     evidence = np.maximum(new.field("G") - context.setting.epsilon, 0.0)
     evidence[:, context.recipe.d :] = 0.0
 
@@ -135,10 +130,7 @@ def _units_of_margins(context, new, stacks, width):
 
     merged = squares(new, 1.0)
     for k, structure in enumerate(context.structures):
-        own = squares(structure, ratios[id(structure)])
+        own = squares(structure, context.ratios[id(structure)])
         there = (own > 0.0) & (merged > 0.0)
         units[k][there] = np.sqrt(merged[there] / own[there])
     return np.clip(units, 1.0 / LONGEST, LONGEST)
-
-
-MERGERS = {_stack.Stack: _merge_stack}
