@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ._shards import Task, combine, labels, learn
-
-FAN_IN = 16
+from ._shards import Task
 
 
 def partitions(shards):
@@ -57,22 +55,13 @@ class Engine:
         self.compute, self.delayed = compute, delayed
 
     def task(self, *facts):
-        return self.delayed(Task, pure=False)(*facts)
+        return self.last(Task, *facts)
 
-    def labels(self, tasks, model):
-        return self.compute(*(self.delayed(labels, pure=False)(task, model) for task in tasks))
+    def last(self, function, *arguments):
+        return self.delayed(function, pure=False)(*arguments)
 
-    def learn(self, tasks, model, classes, again):
-        call = self.delayed(learn, pure=False)
-        return [call(task, model, classes, again) for task in tasks]
+    def run(self, function, calls):
+        return [self.last(function, *arguments) for arguments in calls]
 
-    def merge(self, models, base):
-        call = self.delayed(combine, pure=False)
-        while len(models) > FAN_IN:
-            groups = [models[k : k + FAN_IN] for k in range(0, len(models), FAN_IN)]
-            models = [call(group, base, False) for group in groups]
-        return call(models, base)
-
-    def result(self, model):
-        [found] = self.compute(model)
-        return found
+    def results(self, found):
+        return self.compute(*found)

@@ -34,18 +34,9 @@ class ShardError(RuntimeError):
 
 
 class Task:
-    """Which shard, with which columns; pickled with the rows, or with what finds them.
+    """Which shard, its place among all, with which columns; pickled with the rows, or with what finds them.
 
-    Parameters
-    ----------
-    number : int
-        Its place among the shards.
-    source : pair, dataframe, callable or path
-        The rows.
-    target, sample_weight : str or None
-        The columns of tables with the targets and the weights.
-    stop : Stop, default=None
-        What tells a thread that nobody waits for the shard any more.
+    ``stop`` tells a thread that nobody waits for the shard any more.
     """
 
     def __init__(self, number, source, target=None, sample_weight=None, stop=None):
@@ -63,22 +54,12 @@ class Task:
 
     def stream(self):
         """The rows as a stream."""
-        source = self.source
-        if isinstance(source, str | Path):
-            return open_stream(source)
-        return open_stream(_Chunks(source))
+        return open_stream(self.source if isinstance(self.source, str | Path) else self.chunks)
 
-
-class _Chunks:
-    """The chunks of a shard, without those that have no rows; can be read again."""
-
-    def __init__(self, source):
-        self.source = source
-
-    def __call__(self):
+    def chunks(self):
+        """The chunks of the shard, without those that have no rows."""
         found = self.source() if callable(self.source) else self.source
-        chunks = [found] if _is_chunk(found) else found
-        for chunk in chunks:
+        for chunk in [found] if _is_chunk(found) else found:
             if rows_in(chunk if is_table(chunk) else chunk[0]) > 0:
                 yield chunk
 
