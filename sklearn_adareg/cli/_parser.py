@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-from textwrap import dedent
 
 import sklearn_adareg
 
@@ -57,9 +56,12 @@ Give every model the same options and, with --classes, the same labels.
 """
 
 
+LAYOUT = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+
+
 def make_parser():
     """The parser of the whole command."""
-    parser = _parser("adareg", DESCRIPTION, EPILOG)
+    parser = argparse.ArgumentParser("adareg", description=DESCRIPTION, epilog=EPILOG, **LAYOUT)
     parser.add_argument("--version", action="version", version=sklearn_adareg.__version__)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_train(commands)
@@ -71,24 +73,8 @@ def make_parser():
     return parser
 
 
-def _parser(name, description, epilog=None):
-    return argparse.ArgumentParser(
-        name,
-        description=dedent(description),
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
 def _add(commands, name, description, run):
-    parser = commands.add_parser(
-        name,
-        help=description.splitlines()[0],
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = commands.add_parser(name, help=description.splitlines()[0], description=description, **LAYOUT)
     parser.set_defaults(run=run)
     return parser
 

@@ -10,17 +10,15 @@ from sklearn.pipeline import Pipeline
 from ..model._validation import shown
 from ..persistence._output_files import STANDARD_OUTPUT, OutputFile, check_outputs
 from ..streams import SvmlightStream, _tables
-from ..streams._ahead import ReadAhead
 from ..streams._predictions import _fields
-from ._files import stream_of
-from ._models import load
-from ._train import _text_columns
+from ..streams._streams import ReadAhead
+from ._files import load, stream_of, text_columns
 
 
 def run(given):
     """Predict files chunk by chunk, and measure the loss where targets are known."""
     model = load(given.model)
-    stream = stream_of(given, _text_columns(model))
+    stream = stream_of(given, text_columns(model))
     tables = not isinstance(stream, SvmlightStream)
     if tables != isinstance(model, Pipeline):
         raise ValueError(f"{given.model} was trained on another kind of file than {stream.name}.")

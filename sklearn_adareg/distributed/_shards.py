@@ -8,8 +8,8 @@ from sklearn.pipeline import Pipeline
 from ..merging import merge_models
 from ..model._interrupts import Stop
 from ..streams import TableEncoder, fit_stream, open_stream
+from ..streams._encoder import united
 from ..streams._fit import NoRows, labels_of
-from ..streams._hashed import united
 from ..streams._tables import is_table, rows_in
 
 

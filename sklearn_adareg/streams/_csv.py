@@ -67,6 +67,7 @@ class CSVStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".csv", ".tsv")
+    _decisive = ("chunk_bytes", "delimiter", "decimal", "header", "encoding", "text")
 
     def __init__(
         self,
@@ -86,11 +87,8 @@ class CSVStream(FileStream):
         for name, sign in (("delimiter", delimiter), ("decimal", decimal)):
             if sign is not None and not (isinstance(sign, str) and len(sign) == 1 and sign.isascii()):
                 raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
-        self.delimiter = delimiter
-        self.decimal = decimal
-        self.header = header
-        self.encoding = _checked_encoding(encoding)
-        self.text = list(text)
+        self.delimiter, self.decimal, self.header = delimiter, decimal, header
+        self.encoding, self.text = _checked_encoding(encoding), list(text)
         self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
         self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
         self.max_columns = check_count("max_columns", max_columns)
@@ -113,17 +111,6 @@ class CSVStream(FileStream):
 
     def _blocks(self, path, place, size, quotes=False):
         return blocks(path, place, size, self.max_line_bytes, quotes)
-
-    def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_bytes": self.chunk_bytes,
-            "delimiter": self.delimiter,
-            "decimal": self.decimal,
-            "header": self.header,
-            "encoding": self.encoding,
-            "text": self.text,
-        }
 
     def _findings(self):
         return {} if self._kinds is None else {"kinds": self._kinds}

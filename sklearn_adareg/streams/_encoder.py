@@ -1,15 +1,19 @@
-"""From tables with columns of numbers and categories to rows of numbers."""
+"""From tables with columns of numbers and categories to rows of numbers; where categories are hashed to, and which went there."""
 
+from copy import copy
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from . import _hashed, _tables
+from . import _tables
 
+KEPT = 1000  # values of a column that are remembered
+LONGEST = 100  # characters of a value that is remembered
 FEW_COLUMNS = 100  # up to so many encoded columns are dense, unless some are hashed
 
 
@@ -135,7 +139,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks = 2 if self.missing == "indicator" else 1
         known = sum(len(values) for values in self.one_hot_.values())
         self.n_features_out_ = blocks * len(self.numeric_) + known + (self.n_hashed if self.hashed_ else 0)
-        self.hashed_values_ = _hashed.noted({}, _hashed.levels(table, self.hashed_))
+        self.hashed_values_ = noted({}, self._levels(table))
         return self
 
     def partial_fit(self, X, y=None):
@@ -155,7 +159,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         if not hasattr(self, "numeric_"):
             return self.fit(X)
-        self.hashed_values_ = _hashed.noted(self.hashed_values_, self._levels(_tables.as_table(X)))
+        self.hashed_values_ = noted(self.hashed_values_, self._levels(_tables.as_table(X)))
         return self
 
     def _partial_fit_transform(self, X):
@@ -164,7 +168,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self.fit(X).transform(X)
         table = _tables.as_table(X)
         levels = self._levels(table)
-        self.hashed_values_ = _hashed.noted(self.hashed_values_, levels)
+        self.hashed_values_ = noted(self.hashed_values_, levels)
         return self._encoded(table, levels)
 
     def transform(self, X):
@@ -192,7 +196,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"The table has no column {name!r}, which the model was fitted with; add it, or fit the model anew."
                 )
-        return _hashed.levels(table, self.hashed_)
+        return {name: _tables.levels(table, name) for name in self.hashed_}  # numbers of distinct values, and these
 
     def _encoded(self, table, levels):
         X = self._numbers(table)
@@ -213,8 +217,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             try:
                 found[:, place] = _tables.numbers(table, name)
             except (ValueError, TypeError) as error:
+                why = str(error).split("\n")[0].rstrip(".")
                 raise ValueError(
-                    f"The column {name!r} held numbers in the first rows and now holds something else ({_short(error)}); name it in "
+                    f"The column {name!r} held numbers in the first rows and now holds something else ({why}); name it in "
                     f"categorical=[{name!r}] (--categorical {name})."
                 ) from error
         values = found[:, :width]
@@ -253,7 +258,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             data.append(ones[:, None])
         for name, (number, values) in levels.items():
             tokens = [f"{name}={value}" for value in [*values, "missing"]]  # number −1 is the last
-            places, signs = _hashed.places(tokens, self.n_hashed)
+            places, signs = hashed_places(tokens, self.n_hashed)
             indices.append(known + places[number, None])
             data.append(signs[number, None])
         places, values = np.hstack(indices).astype(np.int32), np.hstack(data)
@@ -309,5 +314,55 @@ def _listed(names):
     return shown + (", …" if len(names) > 10 else "")
 
 
-def _short(error):
-    return str(error).split("\n")[0].rstrip(".")
+# ---- hashed categories -----------------------------------------------------------------------------------------------
+
+
+def hashed_places(tokens, n_hashed):
+    """The column and the sign that each token is hashed to."""
+    hashed = FeatureHasher(n_hashed, input_type="string").transform([token] for token in tokens)
+    return hashed.indices, hashed.data
+
+
+def noted(known, levels):
+    """``known``, values by column, with those of a table that are new; the first ``KEPT`` of each column.
+
+    A new dict if there are some: another thread may be saving the old one.
+    """
+    fresh = {}
+    for name, (_, values) in levels.items():
+        before = known.get(name, np.array([], dtype=str))
+        found = _joined(before, values) if len(before) < KEPT else before
+        if len(found) > len(before) or name not in known:
+            fresh[name] = found
+    return {**known, **fresh} if fresh else known
+
+
+def united(encoders):
+    """A copy of the first of several encoders of the same columns that remembers the values of all."""
+    found: dict = {}
+    for encoder in encoders:
+        for name, values in encoder.hashed_values_.items():
+            found[name] = _joined(found.get(name, np.array([], dtype=str)), values.tolist())
+    first = copy(encoders[0])
+    first.hashed_values_ = found
+    return first
+
+
+def names_by_column(encoder):
+    """Hashed column → [(sign, "column=value"), …] of the values that are remembered."""
+    tokens = [
+        f"{name}={value}"
+        for name in encoder.hashed_
+        for value in dict.fromkeys([*encoder.hashed_values_.get(name, ()), "missing"])
+    ]
+    found: dict = {}
+    for token, place, sign in zip(tokens, *hashed_places(tokens, encoder.n_hashed), strict=True):
+        found.setdefault(int(place), []).append((int(sign), token))
+    return found
+
+
+def _joined(before, values):
+    seen = set(before.tolist())
+    new = [value for value in values if value not in seen and len(value) <= LONGEST]
+    new = list(dict.fromkeys(new))[: KEPT - len(before)]
+    return np.concatenate([before, np.array(new, dtype=str)]) if new else before

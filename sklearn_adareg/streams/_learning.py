@@ -63,8 +63,11 @@ class Learner:
         if not hasattr(self.final, "partial_fit_predict"):
             before = self._predict(X) if is_fitted(self.final) else None
             self.final.partial_fit(X, y, **self._further(weight, classes))
-            return before if before is not None else np.full((len(y), self._width()), np.nan)
-        return self._row_by_row(X, y, self._further(weight, classes))
+            return before if before is not None else np.full((len(y), len(self.columns())), np.nan)
+        further = self._further(weight, classes)
+        if self._gives_probabilities():
+            further["method"] = "predict_proba"
+        return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
 
     def check_size(self, X, y, classes):
         """Refuse to begin a model of more weights than are allowed."""
@@ -97,17 +100,9 @@ class Learner:
     def _gives_probabilities(self):
         return self.labels and hasattr(self.final, "predict_proba")
 
-    def _width(self):
-        return len(self.final.classes_) if self._gives_probabilities() else 1
-
     def _predict(self, X):
         ask = self.final.predict_proba if self._gives_probabilities() else self.final.predict
         return _two_dimensional(ask(X))
-
-    def _row_by_row(self, X, y, further):
-        if self._gives_probabilities():
-            further = {**further, "method": "predict_proba"}
-        return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
 
     def _further(self, weight, classes):
         """Arguments beside X and y, those that are given and that the estimator takes."""

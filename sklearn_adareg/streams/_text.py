@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import zlib
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,7 @@ class SvmlightStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".svm", ".svmlight", ".libsvm")
+    _decisive = ("chunk_bytes", "n_features", "zero_based")
 
     def __init__(
         self, files, *, n_features=None, zero_based="auto", chunk_bytes=CHUNK_BYTES, max_line_bytes=LINE_BYTES
@@ -140,19 +142,14 @@ class SvmlightStream(FileStream):
             if len(y):
                 yield Chunk(X, y, end=end, done=done)
 
-    def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_bytes": self.chunk_bytes,
-            "n_features": self.n_features,
-            "zero_based": self.zero_based,
-        }
-
     def _findings(self):
         return {} if self._found is None else {"indices": list(self._found)}
 
     def _recall(self, found):
         self._found = tuple(found["indices"]) if "indices" in found else None
+
+    def _blocks(self, path):
+        return ((path, block) for block, *_ in blocks(path, 0, self.chunk_bytes, self.max_line_bytes))
 
     def _indices(self):
         """Number of features, and whether the first is 0."""
@@ -161,17 +158,12 @@ class SvmlightStream(FileStream):
         least, largest = None, -1
         known = self.n_features is not None
         if not known or self.zero_based == "auto":
-            for path in self.files:
-                for block, *_ in blocks(path, 0, self.chunk_bytes, self.max_line_bytes):
-                    X, _ = _parsed(path, block, None, True)
-                    if X.nnz:
-                        own = X.indices.min(), X.indices.max()
-                        least = own[0] if least is None else min(least, own[0])
-                        largest = max(largest, own[1])
-                    if known:
-                        break
-                if known:
-                    break
+            of_files = (self._blocks(path) for path in self.files)
+            for path, block in islice(chain.from_iterable(of_files), 1 if known else None):
+                X, _ = _parsed(path, block, None, True)
+                if X.nnz:
+                    least = X.indices.min() if least is None else min(least, X.indices.min())
+                    largest = max(largest, X.indices.max())
         zero_based = least == 0 if self.zero_based == "auto" else bool(self.zero_based)
         n_features = self.n_features if known else int(largest) + bool(zero_based)
         self._found = int(n_features), bool(zero_based)
