@@ -15,8 +15,7 @@ import numpy as np
 
 from .._kernels.loop._learner import Layout
 from ..model import _auto, _registry, _rules, _runtime
-from ..model._outputs import copy_known, output_axes, outputs_of
-from ..model._state import Block, State, split_outputs
+from ..model._state import Block, State, copy_known, output_axes, outputs_of, split_outputs
 from ..model._validation import shown
 from ._starting import place_candidates
 

@@ -21,9 +21,8 @@ from ..estimators._base import BaseAdaReg
 from ..estimators._new_classes import wider_learners
 from ..model import _feature_transform, _recipe, _registry, _runtime
 from ..model._guard import guard_of
-from ..model._outputs import copy_known, output_axes
 from ..model._prequential import NAMES, POINTS, WEIGHTED, Progress
-from ..model._state import State
+from ..model._state import State, copy_known, output_axes
 from ..model._validation import same_value, shown
 from ._context import MergeContext
 from ._information import merge_learners

@@ -15,17 +15,8 @@ EDGES = 4096  # that are looked at together
 
 
 def resolve(blocks, X, feature_names=None):
-    """The number of each feature's block, as a tuple, for a value of the parameter ``blocks``.
-
-    Parameters
-    ----------
-    blocks : "auto", int or list
-        As the estimators take it.
-    X : matrix
-        The rows of the first call; "auto" looks at their values.
-    feature_names : ndarray or None
-        The names of the features.
-    """
+    """The number of each feature's block, as a tuple, for a value of the parameter ``blocks``; "auto" looks at the values of X, the
+    rows of the first call."""
     automatic = isinstance(blocks, str)
     numbers = _from_rows(X) if automatic else block_numbers(blocks, X.shape[1], feature_names)
     return tuple(numbers.tolist())

@@ -19,10 +19,8 @@ STAGES = (32, 256, 1024)
 WHITEN_FROM = 256  # rows
 MOST_NUMBERS = 2**22  # that are kept
 MOST_PRODUCTS = 2**29  # rows × features², for correlations
-SLIGHT, NOTHING = (
-    0.05,
-    1e-6,
-)  # of a row's curvature and gradient: an L2, and an L1 penalty that mixed features may have
+# of a row's curvature and gradient: an L2, and an L1 penalty that mixed features may have
+SLIGHT, NOTHING = 0.05, 1e-6
 
 
 def stages(recipe):

@@ -107,11 +107,6 @@ class Recipe:
             return (self.D,)
         return (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
 
-    @property
-    def shape(self):
-        """The weight vectors."""
-        return ModelShape(self.n_outputs, self.joint, self.outputs_are_classes, self.rows_of_coef)
-
     @cached_property
     def D(self):
         """Coordinates of a weight vector: the features, and the intercept if there is one."""
