@@ -22,12 +22,9 @@ from ..model._guard import guard_of
 from ..model._state import State
 from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown
 from . import _minimiser
-from ._callbacks import CallbackSupportMixin, Listeners
+from ._callbacks import CallbackSupportMixin, Listeners, ProgressiveReport
 from ._fitted import FittedLinearModel
-from ._holdout import TrainingSet, ValidationSet, hold_out
-from ._parameters import CheckedParameters
-from ._stopping import Watch
-from ._weights import (
+from ._labels import (
     FIRST,
     NONE,
     check_some_weight,
@@ -36,13 +33,11 @@ from ._weights import (
     theory_bounds,
     times_class_weights,
 )
+from ._parameters import CheckedParameters
+from ._stopping import TrainingSet, ValidationSet, Watch, hold_out
 
-NEWER_PARAMETERS = {
-    "scoring": None,
-    "blocks": "auto",
-    "rank": 16,
-    "half_life": None,
-}  # that version 0.1 had not, and the values that do as it did
+# parameters that version 0.1 had not, and the values that do as it did
+NEWER_PARAMETERS = {"scoring": None, "blocks": "auto", "rank": 16, "half_life": None}
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
@@ -367,7 +362,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         segments, guard = _runtime.Segments(state), guard_of(self)
         report, begins = None, first_sight and state.beginning is not None
         if self.verbose:
-            report = self._report(state, streaming)
+            report = ProgressiveReport(state, streaming, memory=lambda: guard.read(lambda: _runtime.memory(state)))
         rows = _runtime.rows_of(state, X)
         one_by_one = margins is not None and not _runtime.evaluates_published(state)
         start, end, loss, weight = 0, len(order), 0.0, 0.0
@@ -406,12 +401,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if report is not None:
             report.close()
         return loss / weight if weight else float("nan")
-
-    def _report(self, state, streaming):
-        """What ``verbose`` prints while rows are learnt from."""
-        from ._reporting import ProgressiveReport
-
-        return ProgressiveReport(state, streaming, memory=lambda: self._guard.read(lambda: _runtime.memory(state)))
 
     def _refuse(self, outcome, X, order):
         """Say why the rounds stopped, and at which row."""

@@ -14,12 +14,9 @@ from ..model._state import State
 from ..model._validation import CSR, FLOATS, check_columns, check_row_pointers, shown
 
 NUMBER_OR_AUTO = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]
+SHARED = ("potential", "structure", "rank", "p", "half_life", "refresh", "domain", "radius", "update")
 CONSTRAINTS = {
-    **{
-        name: _rules.COMMON_CONSTRAINTS[name]
-        for name in ("potential", "structure", "p", "half_life", "refresh", "domain", "radius", "update")
-    },
-    "rank": _rules.COMMON_CONSTRAINTS["rank"],
+    **{name: _rules.COMMON_CONSTRAINTS[name] for name in SHARED},
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
     "dimension": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "eta": NUMBER_OR_AUTO,
@@ -198,7 +195,11 @@ class AdaReg:
         if outcome.status == _rounds.STRAY_COLUMN:
             check_columns(row)
         if outcome.status != _rounds.FINISHED:
-            self._refuse_values(row, target)
+            values = row.data if sparse.issparse(row) else row
+            if not (np.isfinite(values).all() and np.isfinite(target).all()):
+                raise ValueError(
+                    "The gradient, or its slope, is NaN or infinite; pass finite numbers. The state is as it was before this call."
+                )
             raise ValueError(
                 f"Round {state.rounds + 1} was not played: {outcome.reason()}; scale the gradients, or lower eta (now "
                 f"{shown(state.recipe.eta)}). The state is as it was before this call."
@@ -224,13 +225,6 @@ class AdaReg:
                 f"sparse matrix of shape (1, {D})."
             )
         return row
-
-    def _refuse_values(self, row, slope):
-        values = row.data if sparse.issparse(row) else row
-        if not (np.isfinite(values).all() and np.isfinite(slope).all()):
-            raise ValueError(
-                "The gradient, or its slope, is NaN or infinite; pass finite numbers. The state is as it was before this call."
-            )
 
     def regret_bound(self, *, diameter=None, exp_concave=False):
         r"""What is proved about the regret of the rounds so far, for convex losses whose gradients these were.

@@ -43,9 +43,8 @@ def from_groups(groups, d, feature_names=None):
         taken = [i for i in own if numbers[i] >= 0]
         if taken or len(set(own)) < len(own):
             twice = taken[0] if taken else next(i for i in own if own.count(i) > 1)
-            raise ValueError(
-                f"blocks has feature {_name(twice, feature_names)} twice, and a feature has one block; leave one of the two out."
-            )
+            name = twice if feature_names is None else repr(str(feature_names[twice]))
+            raise ValueError(f"blocks has feature {name} twice, and a feature has one block; leave one of the two out.")
         if own:
             numbers[own] = count
             count += 1
@@ -91,10 +90,6 @@ def _index(member, d, feature_names):
     if not -d <= member < d:
         raise ValueError(f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}.")
     return int(member) % d
-
-
-def _name(i, feature_names):
-    return i if feature_names is None else repr(str(feature_names[i]))
 
 
 # ---- "auto" ----------------------------------------------------------------------------------------------------------

@@ -105,11 +105,9 @@ def _learn(state, transform, rows, targets, weights):
     recipe = state.recipe
     blocks = new_blocks(recipe)
     loss = _runtime.replay(blocks, transform, rows, targets, weights)
-    if loss is None or (
-        _feature_transform.mixes(transform) and not recipe.plain and not _suits(recipe, blocks, transform)
-    ):
-        return None
-    return loss, blocks, transform
+    leaves_alone = recipe.plain or not _feature_transform.mixes(transform)
+    suits = loss is not None and (leaves_alone or _suits(recipe, blocks, transform))
+    return (loss, blocks, transform) if suits else None
 
 
 def _suits(recipe, blocks, transform):

@@ -55,19 +55,16 @@ class Block:
 
     def forget_rows(self):
         """Keep no row, and nothing of rows kept before."""
-        self.arrays = {
-            name: array.copy() if name.startswith("row_") else array for name, array in self.without_room().items()
-        }
+        arrays = self.without_room().items()
+        self.arrays = {name: array.copy() if name.startswith("row_") else array for name, array in arrays}
         self.runtime = Runtime()
 
     def copy(self):
         """An independent block that goes on from here."""
         twin = object.__new__(Block)
         vars(twin).update(vars(self), runtime=Runtime())
-        twin.arrays = {
-            name: value.copy(order="K") if isinstance(value, np.ndarray) else value
-            for name, value in self.arrays.items()
-        }
+        arrays = self.arrays.items()
+        twin.arrays = {name: a.copy(order="K") if isinstance(a, np.ndarray) else a for name, a in arrays}
         return twin
 
 
@@ -134,9 +131,7 @@ class State:
         kept["snapshot"] = None if sparse_snapshot is None else tuple(sparse_snapshot)
         kept["recipe"] = _recipe.to_plain(self.recipe)
         kept["progress"] = self.progress.to_plain()
-        kept["blocks"] = [
-            {"n_outputs": block.recipe.n_outputs, "arrays": block.without_room()} for block in self.blocks
-        ]
+        kept["blocks"] = [{"n_outputs": own.recipe.n_outputs, "arrays": own.without_room()} for own in self.blocks]
         return {"format": FORMAT, **kept}
 
 
