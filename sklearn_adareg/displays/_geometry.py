@@ -179,7 +179,11 @@ def _matrices(estimator, lane):
     def find():
         many = 0
         for block in blocks:
-            G, H = _of_block(block)
+            if _registry.METHODS[recipe.method].learner:
+                G, H = zip(*_candidates.geometry(block), strict=True)
+            else:
+                structure = _runtime.method_of(block).structure
+                G, H = structure.accumulated(), structure.preconditioner()
             if lane < many + len(G):
                 return G[lane - many], H[lane - many]
             many += len(G)
@@ -190,15 +194,6 @@ def _matrices(estimator, lane):
     G, H = find() if read is None else read(find)
     D = recipe.D
     return tuple(A if np.ndim(A) == 2 else np.array(np.broadcast_to(A, D)) for A in (G, H))
-
-
-def _of_block(block):
-    """G and H of all weight vectors of a block."""
-    if _registry.METHODS[block.recipe.method].learner:
-        pairs = _candidates.geometry(block)
-        return [G for G, _ in pairs], [H for _, H in pairs]
-    structure = _runtime.method_of(block).structure
-    return structure.accumulated(), structure.preconditioner()
 
 
 def _names(estimator, D):

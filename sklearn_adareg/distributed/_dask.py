@@ -8,7 +8,7 @@ from ._shards import Task
 def partitions(shards):
     """The delayed partitions of a Dask collection, or of a pair or triple of collections; None if this is something else."""
     parts = shards if isinstance(shards, tuple) and 2 <= len(shards) <= 3 else (shards,)
-    if not all(_is_collection(part) for part in parts):
+    if not all(hasattr(part, "__dask_graph__") and hasattr(part, "to_delayed") for part in parts):
         return None
     if len(parts) == 1:
         if not hasattr(parts[0], "npartitions") or hasattr(parts[0], "chunks"):
@@ -24,10 +24,6 @@ def partitions(shards):
             "repartition or rechunk."
         )
     return list(zip(*blocks, strict=True))
-
-
-def _is_collection(part):
-    return hasattr(part, "__dask_graph__") and hasattr(part, "to_delayed")
 
 
 def _aligned(parts):

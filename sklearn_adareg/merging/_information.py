@@ -180,7 +180,9 @@ def _add(block, blocks, base):
     arrays["origin"][:] = parts.mean(lambda each: each["origin"])
     for name in ("counts", "levels"):
         arrays[name][:] = parts.add(lambda each, name=name: each[name])
-    arrays["units"][:] = _residual_units(parts)
+    t = parts.begun + 1.0  # residual units are sums that fade by (s + 1)/(s + 3) with row s
+    fading = parts.add(lambda each: each["units"], left=lambda n: t * (t + 1.0) / ((t + n) * (t + n + 1.0)))
+    arrays["units"][:] = np.maximum(fading, 0.0)
     _mean_of_diagonals(arrays, parts, layout, moves, recipe)
     _combine(arrays, parts, layout.B)
     method = _runtime.method_of(block)
@@ -281,16 +283,6 @@ def _definite(G, layout):
 
 
 # ---- scales, diagonals and weights of candidates --------------------------------------------------------------------------
-
-
-def _residual_units(parts):
-    """Sums that fade by (s + 1)/(s + 3) with row s."""
-    t = parts.begun
-
-    def left(rows):
-        return (t + 1.0) * (t + 2.0) / ((t + rows + 1.0) * (t + rows + 2.0))
-
-    return np.maximum(parts.add(lambda each: each["units"], left=left), 0.0)
 
 
 def _mean_of_diagonals(arrays, parts, layout, moves, recipe):

@@ -206,12 +206,18 @@ def merge_states(states, base=None, finally_=True):
     if len(states) == 1:
         return with_classes(states[0], classes).copy()
     everyone = [with_classes(state, classes) for state in everyone]
-    transform = common_transform(everyone)
-    if transform is not None:
+    transformed = [state for state in everyone if state.feature_transform is not None]
+    transform = None
+    if transformed:  # the coordinates of the model that has learnt most
+        transform = max(transformed, key=lambda state: state.rounds).feature_transform
         everyone = [in_coordinates_of(state, transform) for state in everyone]
     states = everyone[: len(states)]
     base = None if base is None else everyone[-1]
-    merged = State(_common_recipe(states), classes)
+    recipe, sparse_rows = states[0].recipe, any(state.recipe.sparse for state in states)
+    limits = recipe.limits
+    if limits is not None:
+        limits = {name: max(each.recipe.limits[name] for each in states) for name in limits}
+    merged = State(replace(recipe, sparse=sparse_rows, limits=limits), classes)
     merged.feature_transform, merged.beginning, merged.one_run = transform, None, False
     merged.units_from_rows = any(state.units_from_rows for state in states)
     progresses = [state.progress for state in states]
@@ -236,14 +242,6 @@ def merge_states(states, base=None, finally_=True):
         merge_structure(context, new.structure)
         merge_method(context, new)
     return merged.copy()  # whose kernels are made anew, from the arrays as they are now
-
-
-def _common_recipe(states):
-    recipe = states[0].recipe
-    limits = recipe.limits
-    if limits is not None:
-        limits = {name: max(each.recipe.limits[name] for each in states) for name in limits}
-    return replace(recipe, sparse=any(state.recipe.sparse for state in states), limits=limits)
 
 
 def _check_states(states):
@@ -377,11 +375,8 @@ def with_classes(state, classes):
     places = np.searchsorted(classes, state.classes)
     grown = State(replace(state.recipe, n_outputs=len(classes)), classes)
     np.put(grown.class_counts, places, state.class_counts)
-    grown.progress, grown.feature_transform, grown.beginning = (
-        state.progress.copy(),
-        state.feature_transform,
-        state.beginning,
-    )
+    grown.progress, grown.feature_transform = state.progress.copy(), state.feature_transform
+    grown.beginning = state.beginning
     if _registry.METHODS[state.recipe.method].learner:
         grown.blocks = wider_learners(state, grown.recipe, places)
         return grown
@@ -394,15 +389,10 @@ def with_classes(state, classes):
 # ---- coordinates that another model has chosen -----------------------------------------------------------------------
 
 
-def common_transform(states):
-    """The coordinates of the model that has learnt most, among those that have chosen some; None if none has."""
-    transformed = [state for state in states if state.feature_transform is not None]
-    return max(transformed, key=lambda state: state.rounds).feature_transform if transformed else None
-
-
 def in_coordinates_of(state, transform):
     """The state with its weights in other coordinates. The sums of squares, which are about each feature's own part, stay."""
-    if state.feature_transform is transform or _same_transform(state.feature_transform, transform):
+    own = state.feature_transform
+    if own is transform or (own is not None and all(map(np.array_equal, own, transform))):
         return state
     state = state.copy()
     for block in state.blocks:
@@ -413,9 +403,9 @@ def in_coordinates_of(state, transform):
                 cells = arrays["cells"][arrays["fields"].index(name)]
                 weights = cells.T / scale
                 intercept = weights[:, d] if block.recipe.intercept else np.zeros(len(weights))
-                coef, intercept = weights[:, :d], intercept
-                if state.feature_transform is not None:
-                    coef, intercept = _feature_transform.to_raw(state.feature_transform, coef, intercept)
+                coef = weights[:, :d]
+                if own is not None:
+                    coef, intercept = _feature_transform.to_raw(own, coef, intercept)
                 coef, intercept = from_raw(transform, coef, intercept)
                 weights[:, :d] = coef
                 if block.recipe.intercept:
@@ -432,7 +422,3 @@ def from_raw(transform, coef, intercept):
     intercept = intercept + coef @ centre
     map_ = sparse.eye_array(d, format="csc") - sparse.csr_array((share, partner, start), shape=(d, d)).T
     return np.atleast_2d(spsolve(map_.tocsc(), coef.T).T.reshape(coef.shape)), intercept
-
-
-def _same_transform(one, other):
-    return one is not None and other is not None and all(map(np.array_equal, one, other))

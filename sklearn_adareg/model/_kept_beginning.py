@@ -117,6 +117,8 @@ def _suits(recipe, blocks, transform):
     domain = _recipe.domain_kernel(recipe)
     if not all(np.array_equal(domain.confine(2 * w), 2 * w) for w in (*own, *coef)):
         return False
-    curvatures, gradients = _runtime.scales_of_rows(blocks)
+    structures = [_runtime.method_of(block).structure for block in blocks]
+    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
+    gradients = np.concatenate([structure.gradients_of_rows() for structure in structures])
     l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
     return l1 <= NOTHING * np.median(gradients) and l2 <= SLIGHT * np.median(curvatures)

@@ -110,13 +110,6 @@ def in_block_coordinates(blocks):
     return coef, intercepts
 
 
-def scales_of_rows(blocks):
-    """The mean curvatures that rows add, and root mean squares of their gradients, (n_outputs, d), in the blocks' coordinates."""
-    structures = [method_of(block).structure for block in blocks]
-    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
-    return curvatures, np.concatenate([structure.gradients_of_rows() for structure in structures])
-
-
 def _published(blocks, *at):
     """The weights of all blocks, (n_outputs, D)."""
     if len(blocks) == 1:

@@ -166,14 +166,14 @@ class CSVStream(FileStream):
             given = dict.fromkeys(self.text, "text")
             table = self._parsed(path, first, names, given, None)
             self._check_decimals(path, table)
-            self._kinds = {name: self._kind(path, table, name) for name in names}
+            kinds = {}
+            for name in names:
+                found = table.schema.field(name).type
+                if _tables.arrow("Reading CSV").types.is_binary(found):
+                    raise self._strange_characters(path)
+                kinds[name] = "boolean" if str(found) == "bool" else _tables.kind(table, name)
+            self._kinds = kinds
         return self._kinds
-
-    def _kind(self, path, table, name):
-        found = table.schema.field(name).type
-        if _tables.arrow("Reading CSV").types.is_binary(found):
-            raise self._strange_characters(path)
-        return "boolean" if str(found) == "bool" else _tables.kind(table, name)
 
     def _parsed(self, path, block, names, kinds, columns):
         pa = _tables.arrow("Reading CSV")

@@ -366,7 +366,8 @@ def open_stream(source, **options):
     """
     if isinstance(source, Stream):
         return source
-    if not _is_path(source):
+    names = source if isinstance(source, list | tuple) else [source]
+    if not names or not all(isinstance(name, str | Path) for name in names):
         return ChunkStream(source, **options)
     every = tuple(end for cls in FILES for end in cls.suffixes)
     ends = {suffix(path) for path in list_files(source, every)}
@@ -382,9 +383,3 @@ def open_stream(source, **options):
             "ParquetStream, CSVStream or SvmlightStream."
         )
     return found[0](source, **options)
-
-
-def _is_path(source):
-    if isinstance(source, list | tuple):
-        return bool(source) and all(isinstance(one, str | Path) for one in source)
-    return isinstance(source, str | Path)

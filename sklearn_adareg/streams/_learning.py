@@ -35,7 +35,8 @@ class Learner:
                 "one."
             )
         for step in self.transformers:
-            if not (hasattr(step, "partial_fit") or _needs_no_fit(step) or is_fitted(step)):
+            needs_no_fit = hasattr(step, "__sklearn_tags__") and not step.__sklearn_tags__().requires_fit
+            if not (hasattr(step, "partial_fit") or needs_no_fit or is_fitted(step)):
                 raise ValueError(
                     f"{type(step).__name__} has no partial_fit, so it cannot learn along with the stream; fit it beforehand, or use "
                     "a transformer with partial_fit."
@@ -93,10 +94,6 @@ class Learner:
             return [f"probability:{label}" for label in self.final.classes_.tolist()]
         return ["prediction"]
 
-    def progressive_loss(self):
-        """Mean loss of the rows before each was learnt from; None where the model does not keep it."""
-        return getattr(self.final, "progressive_loss_", None)
-
     def _gives_probabilities(self):
         return self.labels and hasattr(self.final, "predict_proba")
 
@@ -123,10 +120,6 @@ def is_fitted(estimator):
     except NotFittedError:
         return False
     return True
-
-
-def _needs_no_fit(step):
-    return not step.__sklearn_tags__().requires_fit if hasattr(step, "__sklearn_tags__") else False
 
 
 def _two_dimensional(values):

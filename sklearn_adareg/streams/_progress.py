@@ -93,7 +93,7 @@ class Meter:
         self.report(
             Progress(
                 rows=self.rows,
-                loss=self.learner.progressive_loss(),
+                loss=getattr(self.learner.final, "progressive_loss_", None),  # where the model keeps it
                 seconds=seconds,
                 rows_per_second=(self.rows - self.rows_before) / seconds,
                 done=done,

@@ -27,7 +27,6 @@ counts once, and what is left is the variance of f within each pass: the factor 
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 
 from ..model import _auto, _registry, _runtime
 from . import _candidates
@@ -54,9 +53,10 @@ def refusal(state):
             'with shuffle=True and half_life="auto".'
         )
     if _registry.loss(recipe.loss).dispersion is None:
+        tables = _registry.CLASSIFICATION_LOSSES, _registry.REGRESSION_LOSSES
         return (
             f"loss={recipe.loss!r} has no standard errors, since the variance of its slopes is not known from its curvature; use "
-            f"{' or '.join(_with_dispersion())}."
+            f"{' or '.join(name for table in tables for name in _registry.names(table, lambda e: e.dispersion))}."
         )
     why_not = _without_matrix(recipe) if method.learner else _without_inverse(recipe, method)
     if why_not:
@@ -75,7 +75,9 @@ def refusal(state):
             f"This model has seen {int(progress.total('rows'))} rows for {recipe.D} weights, which tell nothing about their errors; "
             "learn from more rows, at least 50 for each weight."
         )
-    if not method.learner and not _outgrows_the_start(recipe, _passes(state)):
+    late = recipe.average is False or (recipe.average is not True and recipe.average >= LEAST_POWER)
+    outgrown = method.learner or (recipe.eta >= LEAST_ETA and (late or _passes(state) >= LEAST_PASSES))
+    if not outgrown:  # what the first steps have left
         return (
             f"With eta={np.ravel(recipe.eta)[0]:g} and average={recipe.average!r} the first iterates count too much for standard "
             'errors; pass eta=3.0 and average=20.0, or leave eta="auto" with structure="full".'
@@ -119,16 +121,6 @@ def _without_inverse(recipe, method):
 
 def _passes(state):
     return max(1, round(state.rounds / state.progress.total("rows")))
-
-
-def _outgrows_the_start(recipe, passes):
-    late = recipe.average is False or (recipe.average is not True and recipe.average >= LEAST_POWER)
-    return recipe.eta >= LEAST_ETA and (late or passes >= LEAST_PASSES)
-
-
-def _with_dispersion():
-    tables = (_registry.CLASSIFICATION_LOSSES, _registry.REGRESSION_LOSSES)
-    return [name for table in tables for name in _registry.names(table, lambda e: e.dispersion)]
 
 
 class ErrorBars:
@@ -269,9 +261,7 @@ class _Covariance:
         self.R = structure.in_raw_units(np.eye(D))
         self.P = np.zeros((D, D))
         inside = np.ix_(self.known, self.known)
-        size = np.sqrt(np.diag(G)[self.known])  # a diagonal of 1 makes the factor as accurate as can be
-        factor = cho_factor(G[inside] / np.outer(size, size))
-        self.P[inside] = scale * cho_solve(factor, np.eye(len(size))) / np.outer(size, size)
+        self.P[inside] = scale * _candidates.inverse(G[inside])
 
     def std(self):
         if self.diagonal:
@@ -310,7 +300,7 @@ def _dispersions(state):
     """The noise of each weight vector: of the second half of the rows at first sight, whose predictions are good, without what the
     weights add, D/t in round t; of several targets, whose losses are recorded as one, of all rows."""
     recipe, progress = state.recipe, state.progress
-    dispersion, learner = (_registry.loss(recipe.loss).dispersion, _registry.METHODS[recipe.method].learner)
+    dispersion, learner = _registry.loss(recipe.loss).dispersion, _registry.METHODS[recipe.method].learner
     rows = progress.grid("rows")
     part = recipe.D / rows[-1] if recipe.degree and learner else 0.0
     if recipe.outputs_are_classes:

@@ -283,7 +283,7 @@ class _Sums:
         self.linear += g @ self.x
         self.theta += g
         if self.state.recipe.dual:
-            self.along += g @ _times(self.H, g)
+            self.along += g @ (self.H @ g if np.ndim(self.H) == 2 else self.H * g)
             self.H = self.structure.preconditioner()[0]
         else:
             inside = self.has_inside and self.domain.holds(INSIDE * x[: self.d])
@@ -299,10 +299,6 @@ class _Sums:
             return 0.5 * (away @ _solve(self.H, away) + self.along)
         first = _bounds.first_bracket(self.state)
         return first + 0.5 * self.along - self.normal @ x_star
-
-
-def _times(H, v):
-    return H @ v if np.ndim(H) == 2 else H * v
 
 
 def _solve(H, v):

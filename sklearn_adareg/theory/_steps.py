@@ -196,9 +196,15 @@ def theory_steps(recipe, params, X, bounds):
             f"{asked} needs fit_intercept=False, since a free intercept has no bounded domain; add a constant column instead, or "
             "pass a number."
         )
+    theory = _registry.potential(recipe.potential).theory
+    if not isinstance(theory, str):
+        missing = f"no regret bound is known for this potential with structure={recipe.structure!r}"
+        theory = theory.get(recipe.structure, missing)
+    if isinstance(theory, str):
+        raise _undefined(asked, theory)
     problem = Problem(asked, recipe, X, bounds, params["max_iter"] or 1)
     with np.errstate(all="ignore"):
-        eta, epsilon = _bound(recipe, asked)(problem)
+        eta, epsilon = theory(problem)
     if not (0.0 < eta < np.inf and 0.0 < epsilon < np.inf):
         sizes = ", ".join(f"{name} {value:.6g}" for name, value in problem.sizes.items())
         raise _undefined(
@@ -235,17 +241,6 @@ def check_limits(recipe, X, bounds, parameters):
                 f"eta='theory' was computed for a largest {name} of {recipe.limits[name]:.6g} in the rows of the first call, and "
                 f"these rows reach {value:.6g}; fit again on rows that show the whole range, or pass a number as eta."
             )
-
-
-def _bound(recipe, asked):
-    """The potential's theory in this structure."""
-    theory = _registry.potential(recipe.potential).theory
-    if not isinstance(theory, str):
-        missing = f"no regret bound is known for this potential with structure={recipe.structure!r}"
-        theory = theory.get(recipe.structure, missing)
-    if isinstance(theory, str):
-        raise _undefined(asked, theory)
-    return theory
 
 
 def _undefined(asked, reason):
