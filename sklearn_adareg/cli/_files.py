@@ -51,6 +51,4 @@ def load(path):
 
 def text_columns(model):
     """Columns that need not be numbers, whatever they look like."""
-    if not isinstance(model, Pipeline):
-        return ()
-    return [*(model[0].categorical or ()), *(model[0].drop or ())]
+    return () if not isinstance(model, Pipeline) else [*(model[0].categorical or ()), *(model[0].drop or ())]

@@ -12,7 +12,7 @@ from ..model import _registry
 from ..persistence._model_files import check_name, save_model
 from ..persistence._output_files import check_outputs
 from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
-from ..streams._learning import MAX_WEIGHTS
+from ..streams._fit import MAX_WEIGHTS
 from ..streams._progress import duration
 from ._files import load, stream_of, text_columns
 from ._info import columns

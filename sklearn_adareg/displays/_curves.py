@@ -1,12 +1,12 @@
-"""Curves over rows and rounds: progressive losses with the risk certificate above them, and regret with its bounds."""
+"""Curves over rows and rounds: progressive losses with the risk certificate above them, regret with its bounds; and axes for them."""
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from ..model._validation import check_probability, shown
 from ..theory._record import course
-from ._axes import axes_of, tidy
 
 METRICS = {"loss": "mean_loss", "error_rate": "error_rate"}  # and their names in progressive_curve_
 
@@ -62,11 +62,7 @@ class ProgressiveLossDisplay:
     __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, rows, mean, bound, metric="loss", delta=0.05, names=None):
-        self.rows = rows
-        self.mean = mean
-        self.bound = bound
-        self.metric = metric
-        self.delta = delta
+        self.rows, self.mean, self.bound, self.metric, self.delta = rows, mean, bound, metric, delta
         self.names = names
 
     @classmethod
@@ -247,11 +243,7 @@ class RegretDisplay:
     __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, rounds, regret, run_bound=None, bound=None, name=None):
-        self.rounds = rounds
-        self.regret = regret
-        self.run_bound = run_bound
-        self.bound = bound
-        self.name = name
+        self.rounds, self.regret, self.run_bound, self.bound, self.name = rounds, regret, run_bound, bound, name
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, sample_weight=None, points=25, name=None, ax=None, **kwargs):
@@ -352,3 +344,26 @@ def _finished(display, ax, x, y):
     ax.legend(frameon=False, fontsize=9)
     display.ax_, display.figure_ = ax, ax.figure
     return display
+
+
+def axes_of(display, ax, count=1, width=6.0):
+    """The given axes, or new ones of a figure of their own; ``count`` side by side."""
+    check_matplotlib_support(f"{type(display).__name__}.plot")
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(1, count, figsize=(width * count, 4.5), layout="constrained", squeeze=False)
+        return list(ax[0])
+    axes = list(ax) if count > 1 else [ax]
+    if len(axes) != count:
+        raise ValueError(
+            f"{type(display).__name__} draws on {count} axes here, and ax has {len(axes)}; pass as many, or None."
+        )
+    return axes
+
+
+def tidy(ax):
+    """Without the box, with a light grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.92")
+    ax.set_axisbelow(True)

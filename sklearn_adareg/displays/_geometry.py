@@ -8,7 +8,7 @@ from ..estimators._online import AdaReg
 from ..model import _registry, _runtime
 from ..model._guard import guard_of
 from ..theory import _candidates
-from ._axes import axes_of, tidy
+from ._curves import axes_of, tidy
 
 KINDS = ("both", "spectrum", "matrix")
 MOST_NAMES = 40  # features that can be named along an axis
@@ -65,9 +65,7 @@ class GeometryDisplay:
     __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, G, H, feature_names):
-        self.G = G
-        self.H = H
-        self.feature_names = feature_names
+        self.G, self.H, self.feature_names = G, H, feature_names
 
     @classmethod
     def from_estimator(cls, estimator, *, lane=0, kind="both", ax=None):

@@ -84,16 +84,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         loss=f"""loss : {options(_registry.CLASSIFICATION_LOSSES)}, default="log_loss"
     The loss. Choose it by the task (see the guide).
     {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
-        own=[
-            (
-                "class_weight",
-                "fit_intercept",
-                """class_weight : dict, "balanced" or None, default=None
+        class_weight="""class_weight : dict, "balanced" or None, default=None
     Factors on the losses of the classes. Use ``"balanced"`` if rare classes matter as much as frequent ones: it gives all classes
     the same total weight: from the counts of all rows in ``fit``, from the counts up to and including each row in
     ``partial_fit``.""",
-            )
-        ],
     )
 
     _parameter_constraints = {

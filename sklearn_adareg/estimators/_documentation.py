@@ -205,14 +205,14 @@ potential_, structure_, eta_, epsilon_, half_life_, average_ : object
     Where ``method_`` is ``"information"``, ``eta_`` is 1.0, ``epsilon_`` always a tuple, of priors, and ``average_`` False."""
 
 
-def document(text, *, independent, loss, own=()):
+def document(text, *, independent, loss, class_weight=None):
     """Put the shared parameters and attributes where ``text`` has {parameters} and {attributes}."""
-    common = {**COMMON, "n_jobs": COMMON["n_jobs"].format(independent=independent)}
-    order = list(common)
-    for name, after, entry in own:
-        order.insert(order.index(after) + 1, name)
-        common[name] = entry
-    parameters = "\n".join([FIRST, loss, *(common[name] for name in order)])
+    entries = [FIRST, loss]
+    for name, entry in COMMON.items():
+        entries.append(entry.format(independent=independent) if name == "n_jobs" else entry)
+        if name == "fit_intercept" and class_weight:
+            entries.append(class_weight)
+    parameters = "\n".join(entries)
     return text.replace("{parameters}", _indent(parameters)).replace("{attributes}", _indent(ATTRIBUTES))
 
 

@@ -72,9 +72,7 @@ class Rows:
 
     def times(self, w):
         """Z w."""
-        if self.sparse:
-            return self.X @ w
-        return np.concatenate([part @ w for part in self._parts()])
+        return self.X @ w if self.sparse else np.concatenate([part @ w for part in self._parts()])
 
     def transposed_times(self, s):
         """Zᵀ s."""

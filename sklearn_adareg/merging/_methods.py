@@ -41,9 +41,7 @@ class Faded:
     def sum(self, at):
         """Of one part of the array."""
         total = sum(part[at] for part in self.parts)
-        if self.base is None:
-            return total
-        return total - (self.left.sum() - self.left_in_all) * self.base[at]
+        return total if self.base is None else total - (self.left.sum() - self.left_in_all) * self.base[at]
 
 
 def regression(matrices, coefficients, units, start, prior):

@@ -44,9 +44,7 @@ def passes(params, recipe, rows):
         return NEWTON_STEPS if rows_count_alike(recipe) else 1
     if params["early_stopping"] or recipe.method == "algorithm1":
         return MOST_PASSES
-    if rows < ROWS_PER_FEATURE * recipe.d:
-        return 1
-    return MORE_PASSES
+    return 1 if rows < ROWS_PER_FEATURE * recipe.d else MORE_PASSES
 
 
 def rows_count_alike(recipe):
@@ -168,7 +166,6 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         structure=structure,
         blocks=blocks,
         rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
-        loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,
         d=d,
@@ -190,11 +187,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         shifted=online and intercept and loss.starts_at_target,
         zeros=method not in ("algorithm1", "information") and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
-        domain=params["domain"],
-        radius=params["radius"],
-        update=params["update"],
-        alpha=params["alpha"],
-        l1_ratio=params["l1_ratio"],
+        **{name: params[name] for name in ("loss", "domain", "radius", "update", "alpha", "l1_ratio")},
         kept=kept,
         diagonal_kept=diagonal_kept,
         coupled=information

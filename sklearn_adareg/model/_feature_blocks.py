@@ -24,9 +24,7 @@ def resolve(blocks, X, feature_names=None):
 
 def block_numbers(blocks, d, feature_names=None):
     """The number of the block of each of d coordinates, for a size or a list of groups."""
-    if isinstance(blocks, Integral):
-        return contiguous(d, int(blocks))
-    return from_groups(blocks, d, feature_names)
+    return contiguous(d, int(blocks)) if isinstance(blocks, Integral) else from_groups(blocks, d, feature_names)
 
 
 def contiguous(d, size):

@@ -128,9 +128,7 @@ def squared_hinge(B, Y):
 
 def modified_huber(B, Y):
     """The squared hinge, linear below ym = −1: for B ≤ 1 it is the squared hinge. Beyond, |f'| ≤ 4 and −4ym is the largest value."""
-    if B <= 1:
-        return squared_hinge(B, Y)
-    return _flat(4.0, 0.0, 4 * B)
+    return squared_hinge(B, Y) if B <= 1 else _flat(4.0, 0.0, 4 * B)
 
 
 def squared_error(B, Y):

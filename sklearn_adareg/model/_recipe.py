@@ -103,9 +103,7 @@ class Recipe:
     @property
     def block_sizes(self):
         """How many coordinates each matrix of the structure has: D, unless the structure has blocks."""
-        if self.blocks is None:
-            return (self.D,)
-        return (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
+        return (self.D,) if self.blocks is None else (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
 
     @cached_property
     def D(self):

@@ -86,8 +86,7 @@ class State:
     beginning = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
 
     def __init__(self, recipe, classes=None):
-        self.recipe = recipe
-        self.classes = classes
+        self.recipe, self.classes = recipe, classes
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = new_blocks(recipe)
         self.beginning = () if recipe.transformed else None

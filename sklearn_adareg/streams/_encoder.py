@@ -84,11 +84,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     }
 
     def __init__(self, *, categorical=None, categories=None, n_hashed=2**18, missing="error", drop=None):
-        self.categorical = categorical
-        self.categories = categories
-        self.n_hashed = n_hashed
-        self.missing = missing
-        self.drop = drop
+        self.categorical, self.categories, self.n_hashed = categorical, categories, n_hashed
+        self.missing, self.drop = missing, drop
 
     def fit(self, X, y=None):
         """Note the columns of a table.
@@ -205,9 +202,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, values in self.one_hot_.items():
             codes.append(known + _places(table, name, values))
             known += len(values)
-        if not self.hashed_ and (not self.one_hot_ or self.n_features_out_ <= FEW_COLUMNS):
-            return self._dense(X, codes)
-        return self._sparse(X, codes, known, levels)
+        if not codes and not self.hashed_:
+            return X
+        encoded = self._sparse(X, codes, known, levels)
+        return encoded if self.hashed_ or self.n_features_out_ > FEW_COLUMNS else encoded.toarray()
 
     def _numbers(self, table):
         """The columns of numbers, and beside them, if asked for, where they are missing."""
@@ -235,17 +233,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.missing == "indicator":
             found[:, width:] = gaps
         return found
-
-    def _dense(self, X, codes):
-        if not codes:
-            return X
-        full = np.zeros((len(X), self.n_features_out_))
-        full[:, : X.shape[1]] = X
-        rows = np.arange(len(X))
-        for places in codes:
-            known = places >= X.shape[1]
-            full[rows[known], places[known]] = 1.0
-        return full
 
     def _sparse(self, X, codes, known, levels):
         """Numbers, one-hot columns, and hashed columns behind them."""

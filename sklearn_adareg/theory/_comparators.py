@@ -146,9 +146,7 @@ def _line_search(total, margins, along, width):
 def _gap(recipe, x, g):
     """What a linear model promises at most: g·x − min g·y over the domain."""
     support = _registry.DOMAINS[recipe.domain].support
-    if support is None or recipe.intercept:
-        return np.inf
-    return float(g @ x + support(-g, recipe.radius))
+    return np.inf if support is None or recipe.intercept else float(g @ x + support(-g, recipe.radius))
 
 
 def _largest_slope(recipe, margins, targets):

@@ -248,6 +248,4 @@ def _sum_of_squares(v, H):
 
 def _solve(H, v):
     """H_t⁻¹ v_t, row by row."""
-    if H.ndim == 2:
-        return v / H
-    return np.linalg.solve(H, v[:, :, np.newaxis])[:, :, 0]
+    return v / H if H.ndim == 2 else np.linalg.solve(H, v[:, :, np.newaxis])[:, :, 0]

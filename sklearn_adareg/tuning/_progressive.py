@@ -156,14 +156,8 @@ class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
         n_jobs=None,
         random_state=None,
     ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.scoring = scoring
-        self.delta = delta
-        self.min_rows = min_rows
-        self.refit = refit
-        self.shuffle = shuffle
-        self.n_jobs = n_jobs
+        self.estimator, self.param_grid, self.scoring, self.delta = estimator, param_grid, scoring, delta
+        self.min_rows, self.refit, self.shuffle, self.n_jobs = min_rows, refit, shuffle, n_jobs
         self.random_state = random_state
 
     # ---- learning ---------------------------------------------------------------------------------------------------
@@ -264,8 +258,7 @@ class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
         self._trials = [Trial(self.estimator, params, classes) for params in settings]
         self._judge = judge_by(self.scoring, [one.estimator for one in self._trials])
         self._rung = self._window = first_rung
-        self._length = length
-        self._classes = classes
+        self._length, self._classes = length, classes
         self.n_rows_ = 0
         self.n_candidates_ = []
 
