@@ -44,18 +44,10 @@ def run(given):
         raise ValueError(f"{given.start} was trained on another kind of file than {stream.name}.")
     if table is not None:
         table.head(model, stream.name)
-    fit_stream(
-        model,
-        stream,
-        target=given.target,
-        classes=_classes(given.classes),
-        progress=table or False,
-        checkpoint=given.checkpoint,
-        every=given.every,
-        sample_weight=given.weight,
-        predictions=given.predictions,
-        max_weights=given.max_weights or MAX_WEIGHTS,
-    )
+    asked = {name: getattr(given, name) for name in ("target", "checkpoint", "every", "predictions")}
+    limit = given.max_weights or MAX_WEIGHTS
+    how = {"classes": _classes(given.classes), "sample_weight": given.weight, "max_weights": limit}
+    fit_stream(model, stream, progress=table or False, **asked, **how)
     save_model(model, given.model)
     if table is not None:
         table.end()

@@ -96,7 +96,13 @@ def fit(estimator, shards, *, classes=None, rounds=1, target=None, sample_weight
     finds = is_classifier(final) and not fitted and classes is None
     sources = _dask.partitions(shards)
     engine = _Joblib(n_jobs) if sources is None else _dask.Engine()
-    sources = _as_list(shards) if sources is None else sources
+    if sources is None:
+        if isinstance(shards, str) or not hasattr(shards, "__iter__"):
+            raise TypeError(
+                f"shards are a list of pairs, dataframes, functions or paths, or a Dask collection, and this is "
+                f"{type(shards).__name__}; pass a list."
+            )
+        sources = list(shards)
     stop = Stop()
     tasks = [engine.task(k, source, target, sample_weight, stop) for k, source in enumerate(sources)]
     if not tasks:
@@ -150,15 +156,6 @@ def _check_estimator(estimator):
                 "no scaling), or transform the shards beforehand."
             )
     return final
-
-
-def _as_list(shards):
-    if isinstance(shards, str) or not hasattr(shards, "__iter__"):
-        raise TypeError(
-            f"shards are a list of pairs, dataframes, functions or paths, or a Dask collection, and this is {type(shards).__name__}; "
-            "pass a list."
-        )
-    return list(shards)
 
 
 class _Joblib:

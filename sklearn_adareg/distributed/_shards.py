@@ -1,5 +1,6 @@
 """What happens where a shard lies. Everything here is called by name on other machines, so it is importable and picklable."""
 
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 
@@ -74,41 +75,31 @@ def _is_chunk(found):
 
 def labels(task, model):
     """The labels of a shard; None if it has no rows, or the model none."""
-    try:
-        with task.stop.heeded():
-            return labels_of(model, task.stream(), task.target)
-    except Exception as error:
-        raise _failure(task, error) from error
+    with _named(task), task.stop.heeded():
+        return labels_of(model, task.stream(), task.target)
 
 
 def learn(task, model, classes, again):
     """A copy of the model that has learnt from a shard, or None if there are no rows; ``again``: it has before."""
-    try:
+    with _named(task), suppress(NoRows):
         model = deepcopy(model)
         final = model[-1] if isinstance(model, Pipeline) else model
         final._revisits = again
+        columns = {"target": task.target, "sample_weight": task.sample_weight, "classes": classes}
         try:
             with task.stop.heeded():
-                return fit_stream(
-                    model,
-                    task.stream(),
-                    target=task.target,
-                    sample_weight=task.sample_weight,
-                    classes=classes,
-                    progress=False,
-                    max_weights=None,
-                )
+                return fit_stream(model, task.stream(), **columns, progress=False, max_weights=None)
         finally:
             del final._revisits
-    except NoRows:
-        return None
+
+
+@contextmanager
+def _named(task):
+    """What goes back to who asked is an exception that every engine can carry, and names the shard."""
+    try:
+        yield
     except Exception as error:
-        raise _failure(task, error) from error
-
-
-def _failure(task, error):
-    """What goes back to who asked: an exception that every engine can carry."""
-    return ShardError(f"{task!r} failed: {type(error).__name__}: {error}")
+        raise ShardError(f"{task!r} failed: {type(error).__name__}: {error}") from error
 
 
 def combine(models, base=None, finally_=True):

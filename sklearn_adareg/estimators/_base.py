@@ -153,13 +153,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             earlier = None if anew or not self.__sklearn_is_fitted__() else self._state
             if earlier is not None:
                 self._check_lasting()
+            going_on = None if earlier is None else earlier.copy()
+            finite = "theory" in (self.eta, self.epsilon)  # which reads the rows before
             state, X, y, targets, weights, order = self._take_in(
-                X,
-                y,
-                sample_weight,
-                None if earlier is None else earlier.copy(),
-                in_order=not self.shuffle,
-                finite="theory" in (self.eta, self.epsilon),  # which reads the rows before
+                X, y, sample_weight, going_on, in_order=not self.shuffle, finite=finite
             )
             rng = check_random_state(self.random_state)
             check_some_weight(weights, "class_weight times sample_weight")
@@ -283,15 +280,9 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             classes = self._find_classes(y, weights)
         targets = self._encode(y, classes, weights)
         if anew:
-            recipe = _auto.make_recipe(
-                parameters,
-                X,
-                self._shape_of_model(y, classes),
-                partial(theory_bounds, targets, weights),
-                sparse.issparse(X),
-                getattr(self, "feature_names_in_", None),
-                in_order,
-            )
+            shape, names = self._shape_of_model(y, classes), getattr(self, "feature_names_in_", None)
+            bounds = partial(theory_bounds, targets, weights)
+            recipe = _auto.make_recipe(parameters, X, shape, bounds, sparse.issparse(X), names, in_order)
             state = State(recipe, classes)
         else:
             self._check_unchanged(X, y, targets, weights, state)

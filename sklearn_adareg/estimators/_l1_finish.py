@@ -257,10 +257,11 @@ def finish(state, X, order, targets, weights):
     own = targets[order]
     with np.errstate(all="ignore"):  # what is not finite is no decrease
         searches = []
-        for outputs, loss in _recipe.losses_by_output(recipe):
-            part = slice(outputs[0], outputs[-1] + 1)
+        step = recipe.n_outputs if recipe.joint else 1  # weight vectors that learn from one loss
+        for first in range(0, recipe.n_outputs, step):
+            part = slice(first, first + step)
             seen = own if own.shape[1] == 1 else own[:, part]
-            objective = Objective(loss, seen, omega, units[part], recipe.degree)
+            objective = Objective(_recipe.loss_kernel(recipe, first), seen, omega, units[part], recipe.degree)
             searches.append(Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept))
         # of the gradient in each feature: the roots of Σ_i s_i² z_ij²
         errors = np.sqrt(sum(rows.squares_times((each.slopes**2).sum(axis=1)) for each in searches))

@@ -91,9 +91,6 @@ def at_least_two(classes):
     return classes
 
 
-# ---- weights --------------------------------------------------------------------------------------------------------
-
-
 def check_weights(sample_weight, X):
     """Validated weights as float64; empty where none were given. All may be zero: a chunk of a stream may be so."""
     if sample_weight is None:

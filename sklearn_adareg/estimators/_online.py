@@ -146,29 +146,17 @@ class AdaReg:
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         validate_parameter_constraints(CONSTRAINTS, given, caller_name="AdaReg")
-        params = {**FIXED, **given, "blocks": self._blocks_of(structure, blocks)}
-        _rules.check_pairs(params)
-        recipe = _auto.make_recipe(
-            params,
-            np.empty((0, dimension)),
-            _recipe.ModelShape(n_outputs=1, rows_of_coef=False),
-            theory_bounds=None,
-            is_sparse=False,
-        )
-        self._given = given
-        self._state = State(recipe)
-
-    @staticmethod
-    def _blocks_of(structure, blocks):
-        """The estimators' parameter ``blocks``: "auto" would look at rows, and there are none."""
-        if blocks is not None:
-            return blocks
-        if structure != "auto" and _registry.STRUCTURES[structure].has_blocks:
+        if blocks is None and structure != "auto" and _registry.STRUCTURES[structure].has_blocks:
             raise ValueError(
                 f"structure={structure!r} needs blocks, since no rows tell which coordinates belong together; pass their size, e.g. "
                 "blocks=8, or a list of groups of indices."
             )
-        return "auto"
+        # "auto" would look at rows, and there are none
+        params = {**FIXED, **given, "blocks": "auto" if blocks is None else blocks}
+        _rules.check_pairs(params)
+        shape = _recipe.ModelShape(n_outputs=1, rows_of_coef=False)
+        self._given = given
+        self._state = State(_auto.make_recipe(params, np.empty((0, dimension)), shape, None, is_sparse=False))
 
     def step(self, gradient, slope=1.0):
         """Play one round.
@@ -186,9 +174,8 @@ class AdaReg:
         state = self._state
         row = self._as_row(gradient)
         if np.ndim(slope) != 0:
-            raise ValueError(
-                f"slope has shape {np.shape(slope)}, and one number multiplies the whole gradient; pass a float."
-            )
+            shape = np.shape(slope)
+            raise ValueError(f"slope has shape {shape}, and one number multiplies the whole gradient; pass a float.")
         target = np.array([[slope]], dtype=np.float64)
         _rules.check_average(state.recipe.average, state.rounds + 1)
         outcome = _runtime.play(state, _runtime.rows_of(state, row), FIRST_ROW, target, NO_WEIGHTS, new=True)

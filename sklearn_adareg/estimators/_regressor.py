@@ -247,17 +247,14 @@ insensitivity : float, default=0.1
 
     _targets_are_numbers = True
 
-    def _entry(self):
-        return _registry.REGRESSION_LOSSES[self.loss]
-
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning
         column = y.ndim == 2 and y.shape[1] == 1
-        return column_or_1d(y, warn=True) if column and self._entry().nonnegative_targets else y
+        return column_or_1d(y, warn=True) if column and _registry.loss(self.loss).nonnegative_targets else y
 
     def _encode(self, y, classes, weights):
         y = np.asarray(y, dtype=np.float64)
-        if self._entry().nonnegative_targets and (y < 0).any():
+        if _registry.loss(self.loss).nonnegative_targets and (y < 0).any():
             raise ValueError(
                 f"y has negative values, and loss={self.loss!r} models counts; use another loss, or shift y."
             )

@@ -192,9 +192,6 @@ def at_least(G, least):
     return G
 
 
-# ---- points ---------------------------------------------------------------------------------------------------------
-
-
 def points(context, read):
     """read(model), (L, D), of each model and of what they began with, in common units."""
     found = []

@@ -317,9 +317,8 @@ def _combine(arrays, parts, B):
         sums = slice(B * B + B)
         kept = np.array(_fixed_share.KEPT)[:, None]
         arrays["share_regressions"][..., sums] = parts.add(lambda each: each["share_regressions"][..., sums], kept)
-        arrays["share_regressions"][..., B * B + B :] = parts.mean(
-            lambda each: each["share_regressions"][..., B * B + B :]
-        )
+        rest = slice(B * B + B, None)
+        arrays["share_regressions"][..., rest] = parts.mean(lambda each: each["share_regressions"][..., rest])
 
 
 def _terms(sums):

@@ -251,7 +251,7 @@ def _check_states(states):
         values = _recipe.to_plain(state.recipe)
         for name in sorted(values, key=lambda name: name not in REASONS):  # the one that explains others first
             value = values[name]
-            if name in MAY_DIFFER or _same(value, first[name]):
+            if name in MAY_DIFFER or same_value(value, first[name]):
                 continue
             why = REASONS.get(name, "give all models the same parameters, and let them learn in the same way")
             raise ValueError(
@@ -266,22 +266,13 @@ def _check_states(states):
             )
 
 
-OTHER_CANDIDATES = (
-    "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other candidates"
-)
+OTHERS = "learn with partial_fit in all of them or with a shuffled fit in all of them, which have other candidates"
 REASONS = {
     "d": "merge models of the same features",
     "blocks": "pass blocks as groups of features, since blocks='auto' finds them in the first rows of each model",
     "coupled": "pass the same classes to the first partial_fit of every model, which decide whether these share a matrix",
-    **dict.fromkeys(("kept", "epsilon", "eta", "diagonal_kept"), OTHER_CANDIDATES),
+    **dict.fromkeys(("kept", "epsilon", "eta", "diagonal_kept"), OTHERS),
 }
-
-
-def _same(one, other):
-    try:
-        return bool(one == other)
-    except ValueError:
-        return np.array_equal(one, other)
 
 
 MERGERS = {  # of a compiled class, and of its subclasses that have none of their own

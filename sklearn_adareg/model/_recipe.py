@@ -159,13 +159,6 @@ def loss_kernel(recipe, first_output=0):
     return _losses.OneVsRest(point, first_output) if recipe.outputs_are_classes else point
 
 
-def losses_by_output(recipe):
-    """Pairs of weight vectors that learn from one loss, and that loss: all of them jointly, or each by itself."""
-    if recipe.joint:
-        return [(np.arange(recipe.n_outputs), loss_kernel(recipe))]
-    return [(np.array([output]), loss_kernel(recipe, output)) for output in range(recipe.n_outputs)]
-
-
 def to_plain(recipe):
     """A dict of plain values, which is what is pickled."""
     return {name: vars(recipe)[name] for name in Recipe.__dataclass_fields__}

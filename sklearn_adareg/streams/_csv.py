@@ -257,11 +257,10 @@ class CSVStream(FileStream):
 
         quotes = b'"' in block
         small = len(block) <= SMALL  # threads for a line or two may still be starting when a short command ends
+        size = max(len(block), SMALL)
         return arrow_csv.read_csv(
             pa.BufferReader(block),
-            read_options=arrow_csv.ReadOptions(
-                column_names=names, use_threads=not small, block_size=max(len(block), SMALL)
-            ),
+            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=not small, block_size=size),
             parse_options=arrow_csv.ParseOptions(delimiter=self._separator(), newlines_in_values=quotes),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, decimal_point=self.decimal, strings_can_be_null=True, include_columns=columns

@@ -112,9 +112,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"{given} names the column {unknown[0]!r}, and the table has none of that name; its columns are "
                     f"{_listed(names)}."
                 )
-        self.one_hot_ = {
-            name: [_tables.level_name(value) for value in values] for name, values in (self.categories or {}).items()
-        }
+        listed = (self.categories or {}).items()
+        self.one_hot_ = {name: [_tables.level_name(value) for value in values] for name, values in listed}
         self.numeric_, self.hashed_ = [], []
         for name in names:
             if name in (self.drop or ()) or name in self.one_hot_:
@@ -299,9 +298,6 @@ def _places(table, name, values):
 def _listed(names):
     shown = ", ".join(repr(name) for name in names[:10])
     return shown + (", …" if len(names) > 10 else "")
-
-
-# ---- hashed categories -----------------------------------------------------------------------------------------------
 
 
 def hashed_places(tokens, n_hashed):

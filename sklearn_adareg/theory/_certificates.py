@@ -190,9 +190,6 @@ def _predictor(state, clip):
     return text + "; not of the average of their weights, nor of the model as it is now."
 
 
-# ---- confidence sequences ---------------------------------------------------------------------------------------------
-
-
 def _mixture(center):
     """Points u and logarithms of their probabilities."""
     logs = np.arange(np.log(LEAST), np.log(MOST), STEP)

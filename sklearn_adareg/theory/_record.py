@@ -244,19 +244,11 @@ def course(estimator, X, y, sample_weight=None, *, points=25):
         own = order[:t]
         best = best_weights(recipe, X[own], targets[own, 0], weights_of[own], start)
         start, bound = best.weights, _bounds.regret_bound(state)
-        found.append(
-            {
-                "rounds": t,
-                "loss": sums.loss,
-                "regret": sums.loss - best.loss,
-                "gap": best.gap,
-                "linear_regret": sums.linear - sums.theta @ best.weights,
-                "run_bound": sums.run_bound(best.weights),
-                "bound": np.nan if bound.value is None else bound.value,
-                "weights": best.weights,
-            }
-        )
-    kept = {name: np.array([point[name] for point in found]) for name in found[0]}
+        proved = np.nan if bound.value is None else bound.value
+        linear, run_bound = sums.linear - sums.theta @ best.weights, sums.run_bound(best.weights)
+        found.append((t, sums.loss, sums.loss - best.loss, best.gap, linear, run_bound, proved, best.weights))
+    names = ("rounds", "loss", "regret", "gap", "linear_regret", "run_bound", "bound", "weights")
+    kept = {name: np.array(values) for name, values in zip(names, zip(*found, strict=True), strict=True)}
     return Bunch(**kept, missing=bound.missing)
 
 

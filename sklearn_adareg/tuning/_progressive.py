@@ -317,9 +317,10 @@ class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
         found = self._trials
         since = [one.rows - one.rows // 2 for one in found]  # the last half
         losses = np.array([one.loss(rows) for one, rows in zip(found, since, strict=True)])
-        order = sorted(
-            range(len(found)), key=lambda k: (found[k].error is not None, -(found[k].dropped_at or np.inf), losses[k])
-        )
+        keys = [
+            (one.error is not None, -(one.dropped_at or np.inf), loss) for one, loss in zip(found, losses, strict=True)
+        ]
+        order = sorted(range(len(found)), key=keys.__getitem__)
         ranks = np.empty(len(found), dtype=np.int32)
         ranks[order] = np.arange(1, len(found) + 1)
         self.best_index_ = order[0]
