@@ -158,16 +158,13 @@ class GeometryDisplay:
 
 def _matrices(estimator, lane):
     """G and H of a weight vector, as they are kept: matrices, or diagonals."""
-    if isinstance(estimator, AdaReg):
-        blocks, read = estimator._state.blocks, None
-    elif isinstance(estimator, BaseAdaReg):
-        check_is_fitted(estimator)
-        blocks, read = estimator._state.blocks, guard_of(estimator).read
-    else:
+    if not isinstance(estimator, AdaReg | BaseAdaReg):
         raise ValueError(
             f"GeometryDisplay draws an AdaRegClassifier, an AdaRegRegressor or an AdaReg, and this is {type(estimator).__name__}; "
             "pass one of these, out of its pipeline."
         )
+    if isinstance(estimator, BaseAdaReg):
+        check_is_fitted(estimator)
     recipe = estimator._state.recipe
     if _registry.STRUCTURES[recipe.structure].couples_outputs:
         raise ValueError(
@@ -176,7 +173,7 @@ def _matrices(estimator, lane):
 
     def find():
         many = 0
-        for block in blocks:
+        for block in estimator._state.blocks:
             if _registry.METHODS[recipe.method].learner:
                 G, H = zip(*_candidates.geometry(block), strict=True)
             else:
@@ -189,7 +186,7 @@ def _matrices(estimator, lane):
 
     if isinstance(lane, bool) or lane != int(lane) or lane < 0:
         raise ValueError(f"lane={lane!r} is no number of a matrix; give one from 0 on.")
-    G, H = find() if read is None else read(find)
+    G, H = find() if isinstance(estimator, AdaReg) else guard_of(estimator).read(find)
     D = recipe.D
     return tuple(A if np.ndim(A) == 2 else np.array(np.broadcast_to(A, D)) for A in (G, H))
 

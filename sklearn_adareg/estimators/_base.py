@@ -24,15 +24,7 @@ from ..model._validation import check_columns, check_finite, check_rows_and_targ
 from . import _minimiser
 from ._callbacks import CallbackSupportMixin, Listeners, ProgressiveReport
 from ._fitted import FittedLinearModel
-from ._labels import (
-    FIRST,
-    NONE,
-    check_some_weight,
-    check_weights,
-    rows_of_positive_weight,
-    theory_bounds,
-    times_class_weights,
-)
+from ._labels import FIRST, NONE, check_some_weight, check_weights, theory_bounds, times_class_weights, weighted_rows
 from ._parameters import CheckedParameters
 from ._stopping import TrainingSet, ValidationSet, Watch, hold_out
 
@@ -287,7 +279,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         else:
             self._check_unchanged(X, y, targets, weights, state)
         one_row = sample_weight is None and X.shape[0] == 1
-        order = FIRST if one_row else rows_of_positive_weight(X, weights)
+        order = FIRST if one_row else weighted_rows(X, weights)
         if self._has_class_weights():
             factors = self._class_factors(targets, order, state, streaming)
             weights, order = times_class_weights(weights, factors, order, len(targets))

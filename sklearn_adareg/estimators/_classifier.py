@@ -14,7 +14,7 @@ from ..model._rules import Registered
 from ..model._state import class_numbers
 from ..model._validation import check_probability, check_rows, shown
 from ._base import BaseAdaReg, PrequentialMargins
-from ._documentation import document, options, those_with
+from ._documentation import document, of_rows, options, those_with
 from ._labels import at_least_two, distinct, encode, same_labels, two_numbers
 
 
@@ -225,66 +225,29 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """The labels, sorted."""
         return self._fitted_state().classes
 
+    @of_rows(
+        "ndarray of shape (n_samples,) or (n_samples, n_classes)",
+        "Margins. With two classes, a positive margin predicts ``classes_[1]``.",
+    )
     def decision_function(self, X):
-        """Signed distances to the decision boundary, times the norm of ``coef_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Margins. With two classes, a positive margin predicts ``classes_[1]``.
-        """
+        """Signed distances to the decision boundary, times the norm of ``coef_``."""
         return _one_column_as_vector(self._margins(X))
 
+    @of_rows("ndarray of shape (n_samples,)", "Labels.")
     def predict(self, X):
-        """The likeliest label of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
+        """The likeliest label of each row."""
         return self._decide(self._margins(X), self.classes_)
 
     @available_if(_gives_probabilities)
+    @of_rows("ndarray of shape (n_samples, n_classes)", "Columns in the order of ``classes_``; every row sums to one.")
     def predict_proba(self, X):
-        """Probabilities of the classes, for the losses that have them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; every row sums to one.
-        """
+        """Probabilities of the classes, for the losses that have them."""
         return self._probabilities().values(self._margins(X))
 
     @available_if(_gives_probabilities)
+    @of_rows("ndarray of shape (n_samples, n_classes)", "Columns in the order of ``classes_``.")
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities, exact where the probabilities themselves round to 0 or 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
+        """Logarithms of the probabilities, exact where the probabilities themselves round to 0 or 1."""
         return self._probabilities().logarithms(self._margins(X))
 
     @available_if(_gives_probabilities)

@@ -213,8 +213,27 @@ def document(text, *, independent, loss, class_weight=None):
         if name == "fit_intercept" and class_weight:
             entries.append(class_weight)
     parameters = "\n".join(entries)
-    return text.replace("{parameters}", _indent(parameters)).replace("{attributes}", _indent(ATTRIBUTES))
+    for name, entries in (("{parameters}", parameters), ("{attributes}", ATTRIBUTES)):
+        text = text.replace(name, entries.replace("\n", "\n    "))
+    return text
 
 
-def _indent(entries):
-    return entries.replace("\n", "\n    ")
+def of_rows(returned, meaning):
+    """A method that takes rows and nothing else: its docstring goes on with what it takes and returns."""
+
+    def complete(method):
+        method.__doc__ = f"""{method.__doc__}
+
+        Parameters
+        ----------
+        X : {{array-like, sparse matrix}} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {returned}
+            {meaning}
+        """
+        return method
+
+    return complete

@@ -85,8 +85,7 @@ class Rows:
     def squares_times(self, s):
         """(Z∘Z)ᵀ s."""
         if self.sparse:
-            index = self.X.indices, self.X.indptr
-            return sparse.csr_matrix((self.X.data**2, *index), shape=self.X.shape).T @ s
+            return self.X.power(2).T @ s
         starts = range(0, len(s), CHUNK)
         parts = (self.X[start : start + CHUNK].astype(np.float64) for start in starts)
         return sum((z * z).T @ s[i : i + CHUNK] for i, z in zip(starts, parts, strict=True))

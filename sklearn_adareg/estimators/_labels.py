@@ -112,7 +112,7 @@ def check_some_weight(weights, name):
         )
 
 
-def rows_of_positive_weight(X, weights):
+def weighted_rows(X, weights):
     """Their numbers. A row of weight zero is not a round."""
     if len(weights):
         return np.flatnonzero(weights)

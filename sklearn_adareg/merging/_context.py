@@ -168,17 +168,16 @@ def sum_of_weights(rounds, gamma, log_kept=0.0):
 
 def solve(G, b):
     """G⁻¹b of each weight vector, (L, D): G is positive definite, in any units."""
-    return np.array([_solve(one, part) for one, part in zip(G, b, strict=True)])
-
-
-def _solve(G, b):
-    roots = np.sqrt(np.diag(G))
-    try:
-        return cho_solve(cho_factor(G / np.outer(roots, roots)), b / roots) / roots
-    except LinAlgError:
-        values, vectors = np.linalg.eigh(G / np.outer(roots, roots))
-        values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
-        return vectors @ ((vectors.T @ (b / roots)) / values) / roots
+    found = np.empty_like(b)
+    for k, roots in enumerate(np.sqrt(np.diagonal(G, axis1=1, axis2=2))):
+        scaled, part = G[k] / np.outer(roots, roots), b[k] / roots
+        try:
+            found[k] = cho_solve(cho_factor(scaled), part) / roots
+        except LinAlgError:
+            values, vectors = np.linalg.eigh(scaled)
+            values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
+            found[k] = vectors @ ((vectors.T @ part) / values) / roots
+    return found
 
 
 def at_least(G, least):

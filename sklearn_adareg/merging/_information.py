@@ -49,9 +49,8 @@ def is_young(block):
 def absorbed(block):
     """A copy that holds no rows."""
     twin = block.copy()
-    method = _runtime.method_of(twin)
-    if method.held():
-        method.forget_rows()
+    if _runtime.method_of(twin).held():
+        _runtime.method_of(twin).forget_rows()
     return twin
 
 
@@ -113,16 +112,13 @@ def _joined(new, young, base):
     out = []
     for group in groups:
         members = [young[k] for k in sorted(group)]
-        out += members if len(members) == 1 else _one(new, members, base, begun)
+        if len(members) > 1:
+            block = Block(new.recipe, new.first_output, new.recipe.n_outputs)
+            rows = by_turns([held(member, begun) for member in members])
+            if learn_rows(block, [rows] if base is None else [held(base), rows]):  # no round has stopped
+                members = [block]
+        out += members
     return out
-
-
-def _one(new, members, base, begun):
-    """A block that has learnt the rows of all members, those of the base first; the members themselves where rounds stop."""
-    block = Block(new.recipe, new.first_output, new.recipe.n_outputs)
-    parts = [] if base is None else [held(base)]
-    parts.append(by_turns([held(member, begun) for member in members]))
-    return [block] if learn_rows(block, parts) else members
 
 
 # ---- sums -----------------------------------------------------------------------------------------------------------
@@ -369,5 +365,4 @@ def _normalised(logs, there):
     """Weights that sum to 1, of which none is 0 but those of no candidate."""
     logs = np.where(there, logs, -np.inf)
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    weights = np.where(there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0)
-    return weights
+    return np.where(there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0)

@@ -28,22 +28,6 @@ def merge_method(context, new):
         _merge_stack(context, new)
 
 
-class Faded:
-    """A sum over the rows at first sight that fades by (t/(t + 1))² with each of them, as if rows had come by turns."""
-
-    def __init__(self, context, name):
-        self.parts = [each.arrays[name] for each in context.structures]
-        self.base = None if context.base is None else context.base_structure.arrays[name]
-        begun, new = context.begun + 1.0, context.new_seen
-        self.left = (begun / (begun + new)) ** 2
-        self.left_in_all = (begun / (begun + new.sum())) ** 2
-
-    def sum(self, at):
-        """Of one part of the array."""
-        total = sum(part[at] for part in self.parts)
-        return total if self.base is None else total - (self.left.sum() - self.left_in_all) * self.base[at]
-
-
 def regression(matrices, coefficients, units, start, prior):
     """S and v of a merged regression, whose features are ``units`` times those of a model.
 
@@ -73,16 +57,18 @@ def shares_of(context):
 
 def _merge_stack(context, new):
     v, S = new.arrays["stack_v"], new.arrays["stack_S"]
-    faded = Faded(context, "stack_S")
+    # S fades by (t/(t + 1))² with each row at first sight: what is left of the base in all models, and as if rows had come by turns
+    begun, seen = context.begun + 1.0, context.new_seen
+    left = ((begun / (begun + seen)) ** 2).sum() - (begun / (begun + seen.sum())) ** 2
     units = _units_of_margins(context, new.structure, *v.shape)
     for k in range(len(v)):
         own = [each.arrays["stack_v"][k] for each in context.structures]
+        matrices = [each.arrays["stack_S"][k] for each in context.structures]
         if context.base is None:
-            matrices = [each.arrays["stack_S"][k] for each in context.structures]
             start = np.eye(len(v[k]))[0]
             S[k], v[k] = regression(matrices, own, units[:, k], start, _stack_regression.StackRegression.prior())
         else:
-            S[k] = positive(faded.sum(k))
+            S[k] = positive(sum(matrices) - left * context.base_structure.arrays["stack_S"][k])
             v[k] = shares_of(context) @ own
     if context.recipe.recent:
         _merge_recent_side(context, new)

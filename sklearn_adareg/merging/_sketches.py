@@ -29,7 +29,9 @@ def merge_sketch(context, new):
         values, vectors = _joined(context, rows)
         for k, (points_of, origin) in enumerate(parts):
             out[k, output] = _mean(context, output, points_of, origin, rows, values, vectors)
-        kept, more = _shrunk(values, new.arrays["B"].shape[1])
+        kept, more, room = values, 0.0, new.arrays["B"].shape[1]
+        if len(values) > room:  # robust frequent directions
+            kept, more = values[: room // 2] - values[room // 2], values[room // 2]
         new.arrays["escaped"][output] = escaped[output] + more
         write_rows(new.arrays, output, np.sqrt(kept)[:, None] * vectors[: len(kept)])
         if theta is not None:
@@ -91,14 +93,6 @@ def _mean(context, output, values, origin, rows, eigenvalues, vectors):
         eigenvalues, vectors = spectrum(np.concatenate(new), np.concatenate(weights))
     along = vectors @ total
     return origin[output] + (total - vectors.T @ (eigenvalues / (level + eigenvalues) * along)) / level
-
-
-def _shrunk(values, room):
-    """Eigenvalues that fit into the rows there are, and how much has escaped: robust frequent directions."""
-    if len(values) <= room:
-        return values, 0.0
-    rank = room // 2
-    return values[:rank] - values[rank], values[rank]
 
 
 def write_rows(arrays, output, rows):

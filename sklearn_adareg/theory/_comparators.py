@@ -30,13 +30,15 @@ class TotalLoss:
     """The total loss of rows as a function of the weights."""
 
     def __init__(self, recipe, X, targets, weights):
+        if recipe.intercept:  # one more column
+            ones = np.ones((X.shape[0], 1))
+            X = sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
         self.X, self.targets, self.weights = X, np.ascontiguousarray(targets), weights
-        self.kernel, self.intercept = _recipe.loss_kernel(recipe), recipe.intercept
+        self.kernel = _recipe.loss_kernel(recipe)
 
     def margins(self, x):
         """Of all rows."""
-        d = self.X.shape[1]
-        return self.X @ x[:d] + (x[d] if self.intercept else 0.0)
+        return self.X @ x
 
     def value(self, margins):
         """The total loss."""
@@ -58,17 +60,13 @@ class TotalLoss:
 
     def gradient(self, slopes):
         """With respect to the weights."""
-        g = self.X.T @ slopes
-        return np.append(g, slopes.sum()) if self.intercept else g
+        return self.X.T @ slopes
 
     def hessian(self, curvatures):
         """With respect to the weights."""
-        X = self.X.multiply(curvatures[:, np.newaxis]) if sparse.issparse(self.X) else None
-        A = (self.X.T @ X).toarray() if X is not None else (self.X.T * curvatures) @ self.X
-        if not self.intercept:
-            return A
-        side = self.X.T @ curvatures
-        return np.block([[A, side[:, np.newaxis]], [side, curvatures.sum()]])
+        if sparse.issparse(self.X):
+            return (self.X.T @ self.X.multiply(curvatures[:, np.newaxis])).toarray()
+        return (self.X.T * curvatures) @ self.X
 
 
 def best_weights(recipe, X, targets, weights, start=None, tolerance=1e-6):

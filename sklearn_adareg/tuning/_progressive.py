@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
 
+from ..estimators._documentation import of_rows
 from ..model._interrupts import in_threads
 from ._trials import Standing, Trial, cut, given, judge_by
 
@@ -37,19 +38,8 @@ def _of_best_trial(method, what, returned):
         return getattr(self.best_estimator_, method)(X)
 
     ask.__name__, ask.__qualname__ = method, f"ProgressiveSearch.{method}"
-    ask.__doc__ = f"""{what} the best trial.
-
-        Parameters
-        ----------
-        X : {{array-like, sparse matrix}} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        {returned}
-            What its ``{method}`` returns.
-        """
-    return available_if(answers)(ask)
+    ask.__doc__ = f"{what} the best trial."
+    return available_if(answers)(of_rows(returned, f"What its ``{method}`` returns.")(ask))
 
 
 class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
