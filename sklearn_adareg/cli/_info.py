@@ -60,10 +60,8 @@ def _certificate(model):
         return
     bounds = {"loss": found.loss, "error rate": found.error_rate}
     parts = [f"{name} ≤ {bound:.6g}" for name, bound in bounds.items() if bound is not None]
-    if not parts:
-        yield _line("certificate", f"none: {found.missing}")
-        return
-    yield _line("certificate", f"{', '.join(parts)}, each with probability {1 - found.delta:g}")
+    proved = f"{', '.join(parts)}, each with probability {1 - found.delta:g}"
+    yield _line("certificate", proved if parts else f"none: {found.missing}")
 
 
 def _largest(model, encoder, count):

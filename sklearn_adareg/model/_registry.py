@@ -19,6 +19,11 @@ from ._spectral_potential import SpectralPotential
 LINEAR_SVC = "sklearn.svm.LinearSVC"
 
 
+def having(facts):
+    """These facts of an entry, which are true."""
+    return dict.fromkeys(facts.split(), True)
+
+
 LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
 CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
@@ -106,8 +111,7 @@ PROVED = ("full", "block", "sketch", "diag", "iso")  # structures with closed fo
 POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power"),
         exponent=lambda: 0.5,
         rates=(0.5, 5.0),
         auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
@@ -117,13 +121,9 @@ POTENTIALS = {
     ),
     "ons": Potential(
         _potentials.OnlineNewton,
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power inverse newton weights_as_rows"),
         exponent=lambda: 1.0,
-        inverse=True,
-        newton=True,
         rates=(1.0, 10.0),
-        weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
         auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
@@ -133,8 +133,7 @@ POTENTIALS = {
     "pnorm": Potential(
         _potentials.PNorm,
         ("p",),
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power"),
         exponent=lambda p: 1 / (p + 1),
         rates=(0.5, 5.0),
         auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
@@ -188,10 +187,7 @@ def _sketch_memory(outputs, D, rank, whole):
 STRUCTURES = {
     "full": Structure(
         _by_potential("preconditioners.full._full_ons.FullONS", "preconditioners.full._spectral.FullSpectral"),
-        takes_more_outputs=True,
-        newton=True,
-        forgets=True,
-        tells_errors=True,
+        **having("takes_more_outputs newton forgets tells_errors"),
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
         # three matrices per weight vector, and two to work in
@@ -202,10 +198,7 @@ STRUCTURES = {
         _by_potential(
             "preconditioners.block._block_ons.BlockONS", "preconditioners.block._block_spectral.BlockSpectral"
         ),
-        takes_more_outputs=True,
-        forgets=True,
-        tells_errors=True,
-        has_blocks=True,
+        **having("takes_more_outputs forgets tells_errors has_blocks"),
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
         # four matrices per weight vector or two and their corrections, and vectors
@@ -215,8 +208,7 @@ STRUCTURES = {
     ),
     "sketch": Structure(
         _sketch_kernel,
-        has_rank=True,
-        newton_stack=True,
+        **having("has_rank newton_stack"),
         auto_potential="ons",
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
@@ -224,9 +216,7 @@ STRUCTURES = {
     ),
     "kronecker": Structure(
         lambda recipe: _load("preconditioners.kronecker._kronecker.Kronecker"),
-        couples_outputs=True,
-        powers_only=True,
-        mirror_descent_only=True,
+        **having("couples_outputs powers_only mirror_descent_only"),
         takes_domains=False,
         auto_potential="ons",
         # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
@@ -236,25 +226,14 @@ STRUCTURES = {
     ),
     "diag": Structure(
         _diag_kernel,
-        takes_more_outputs=True,
-        takes_l1=True,
-        stack=True,
+        **having("takes_more_outputs takes_l1 stack sparse_rounds forgets tells_errors own_steps"),
         auto_pair=("pnorm", {"p": 2.0}),
-        sparse_rounds=True,
-        forgets=True,
-        tells_errors=True,
-        own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
     ),
     "iso": Structure(
         _iso_kernel,
-        takes_more_outputs=True,
-        takes_l1=True,
-        stack=True,
-        sparse_rounds=True,
-        forgets=True,
-        one_step_size=True,
+        **having("takes_more_outputs takes_l1 stack sparse_rounds forgets one_step_size"),
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
     ),
