@@ -48,13 +48,17 @@ def _write_coordinatewise_sums(context, new, evidence, base_evidence):
         return structure.kept()
 
     new.arrays["clock"][:] = context.total, context.averaging_weight()  # which steps depend on
-    theta = sums_of_gradients(context, kept)
-    if context.recipe.intercept and any(move.any() for move in context.moves.values()):
-        theta = _with_moved_intercept(context, new, theta)
-    new.field("theta")[:] = theta
-    average = averages(context, evidence, base_evidence)
+    theta, d = sums_of_gradients(context, kept), context.recipe.d
     rate, _ = new.present_rates()
     h = rate * new.present_steps()
+    if context.recipe.intercept and any(move.any() for move in context.moves.values()):
+        # offsets differ: the intercept is brought to where the mean of the intercepts is
+        shares = context.rounds / max(context.rounds.sum(), 1.0)
+        move = sum(share * context.moves[id(each)] for share, each in zip(shares, context.structures, strict=True))
+        theta = theta.copy()
+        theta[:, d] -= move / h[:, d]
+    new.field("theta")[:] = theta
+    average = averages(context, evidence, base_evidence)
     if unmultiplied:
         new.arrays["step"][:] = h[:, 0]
         if average is not None:
@@ -65,18 +69,6 @@ def _write_coordinatewise_sums(context, new, evidence, base_evidence):
     if new.arrays.get("last") is not None:
         x = new.last_iterate()  # with the penalty of all rounds
     write_point(context, new, x, x if average is None else average)
-
-
-def _with_moved_intercept(context, new, theta):
-    """Offsets differ: the intercept is brought to where the mean of the intercepts is."""
-    rate, _ = new.present_rates()
-    h = rate * new.present_steps()
-    d = context.recipe.d
-    shares = context.rounds / max(context.rounds.sum(), 1.0)
-    move = sum(share * context.moves[id(each)] for share, each in zip(shares, context.structures, strict=True))
-    theta = theta.copy()
-    theta[:, d] -= move / h[:, d]
-    return theta
 
 
 def merge_full(context, new):

@@ -199,11 +199,9 @@ def check_rows(estimator, X):
     """Rows to predict for."""
     X = without_lists(X)
     check_row_pointers(X)
-    if needs_no_conversion(X) and known_shape(estimator, X):
-        check_finite(estimator, X)
-    else:
+    if not (needs_no_conversion(X) and known_shape(estimator, X)):
         X = _converted(estimator, X, reset=False, ensure_all_finite=False, **CONVERSION)
-        check_finite(estimator, X)
+    check_finite(estimator, X)
     check_columns(X)
     return X
 

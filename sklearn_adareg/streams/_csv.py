@@ -4,8 +4,8 @@ import codecs
 import re
 
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns, check_count, first_double, other_separator
-from ._text import CHUNK_BYTES, LINE_BYTES, blocks
+from ._streams import Chunk, check_columns, check_count, first_double, other_separator
+from ._text import CHUNK_BYTES, LINE_BYTES, TextStream
 
 # 1,5 and 1.5; 1,234,567.8; 1.234.567,8; but not dates such as 01.02.2020
 LIKE_A_NUMBER = (
@@ -17,7 +17,7 @@ COLUMNS = 50_000
 SMALL = 2**20  # bytes that one thread parses, in one piece
 
 
-class CSVStream(FileStream):
+class CSVStream(TextStream):
     """The rows of CSV files, in chunks of whole lines, parsed by pyarrow.
 
     The first chunk decides which columns hold numbers and which text. An empty field, and what pyarrow takes for null (``NA``,
@@ -67,6 +67,7 @@ class CSVStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".csv", ".tsv")
+    _found_out = ("_kinds",)
     _decisive = ("chunk_bytes", "delimiter", "decimal", "header", "encoding", "text")
 
     def __init__(
@@ -89,8 +90,7 @@ class CSVStream(FileStream):
                 raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
         self.delimiter, self.decimal, self.header = delimiter, decimal, header
         self.encoding, self.text = _checked_encoding(encoding), list(text)
-        self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
-        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
+        self._set_sizes(chunk_bytes, max_line_bytes)
         self.max_columns = check_count("max_columns", max_columns)
         self._kinds = None
 
@@ -108,15 +108,6 @@ class CSVStream(FileStream):
             table = self._parsed(path, block, names, kinds, columns)
             if table.num_rows:
                 yield Chunk(table, end=end, done=done)
-
-    def _blocks(self, path, place, size, quotes=False):
-        return blocks(path, place, size, self.max_line_bytes, quotes)
-
-    def _findings(self):
-        return {} if self._kinds is None else {"kinds": self._kinds}
-
-    def _recall(self, found):
-        self._kinds = found.get("kinds")
 
     def _names(self, path):
         """The names of the columns, and where the rows begin."""

@@ -34,6 +34,7 @@ class Stream(ABC):
 
     restartable = True
     name = "the stream"
+    _found_out: tuple = ()  # the attributes that reading sets
     _reads_ahead = False  # in a thread, which nothing can interrupt while it waits for rows
 
     @abstractmethod
@@ -46,11 +47,11 @@ class Stream(ABC):
 
     def _findings(self) -> dict:
         """What reading has found out about the source so far, and would otherwise find out again."""
-        return {}
+        return {name: getattr(self, name) for name in self._found_out}
 
     def _recall(self, found):
         """Take over what an earlier reading found out."""
-        return
+        vars(self).update(found)
 
 
 class FileStream(Stream):
