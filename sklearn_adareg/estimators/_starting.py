@@ -60,10 +60,8 @@ def begin_at(state, X, coef, intercept):
     """Put a new state where it is to begin, in the units of these rows."""
     if _registry.METHODS[state.recipe.method].learner:
         for block in state.blocks:
-            of_block = block.outputs()
-            place_candidates(
-                block.arrays, Layout(block.recipe, block.recipe.n_outputs), coef[of_block], intercept[of_block]
-            )
+            own, layout = block.outputs(), Layout(block.recipe, block.recipe.n_outputs)
+            place_candidates(block.arrays, layout, coef[own], intercept[own])
         return
     state.units_from_rows = True
     state.beginning = None  # coordinates would be chosen by learning the first rows anew, from 0

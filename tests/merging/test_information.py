@@ -11,8 +11,8 @@ from scipy import sparse
 from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge
-from sklearn_adareg.merging._classes import with_classes
 from sklearn_adareg.merging._information import _definite
+from sklearn_adareg.merging._merge import with_classes
 from sklearn_adareg.model import _registry
 from sklearn_adareg.model._runtime import method_of
 

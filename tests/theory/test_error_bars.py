@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model._runtime import method_of
-from sklearn_adareg.theory import _sums
+from sklearn_adareg.theory import _candidates
 from sklearn_adareg.theory._error_bars import inflation
 
 D = 4
@@ -118,7 +118,7 @@ def test_they_are_of_all_rows_those_that_wait_too_and_nothing_is_changed(n, inte
     stds_of_weights = stds(model)
     for name, array in copied(model).items():
         np.testing.assert_array_equal(array, before[name])
-    [system] = _sums.systems(_sums.absorbed(model._state.blocks[0]), 0)
+    [system] = _candidates.systems(_candidates.absorbed(model._state.blocks[0]), 0)
     means = X.mean(axis=0) * intercept
     Z = np.column_stack([X - means, np.ones((n, int(intercept)))])
     np.testing.assert_allclose(system.G, Z.T @ Z, rtol=1e-9, atol=1e-9 * n)
