@@ -8,6 +8,7 @@ otherwise grow. Nothing else is changed: G_0, penalties and domains are those of
 import numpy as np
 from scipy import sparse
 
+from .._kernels.aggregation._fixed_share import positions
 from .._kernels.loop._learner import Layout
 from .._kernels.preconditioners.block._block import Block, partition_of
 from .._kernels.preconditioners.sketch._sketch import SketchNewton
@@ -95,7 +96,8 @@ def place_candidates(arrays, layout, coef, intercept):
         x[:, d] = (intercept.reshape(P, C) + coef @ arrays["centre"][:d])[:, None, :]
     arrays["x"][:, :, : whole * C] = x.reshape(P, layout.room, whole * C)
     shares = arrays["shares"]
-    shares[:, :, whole:] = 0.0
+    others = np.setdiff1d(np.arange(shares.shape[2]), positions(layout.B, len(layout.priors))[0, :whole])
+    shares[:, :, others] = 0.0
     shares /= shares.sum(axis=2, keepdims=True)
 
 

@@ -235,11 +235,12 @@ class Problem:
         return self.published
 
     def learn(self, v, y, weight):
-        t, unit = self.learner.t + 1, 1.0
+        t, unit, residual = self.learner.t + 1, 1.0, 0.0
         self.y = y
         if self.regression and self.level[0] > 0:
             mean = np.exp(self.published[0]) if self.loss == "poisson" else self.published[0]
             faded = 1 - RECENT / (t + RECENT)
+            residual = mean - y
             self.units = faded * self.units + weight * np.array([(mean - y) ** 2, 1])
             unit = OF_SQUARES * self.unit if self.degree == 2 else self.unit
         self.published_loss = float(self.losses(np.reshape(self.published, (1, -1)), y)[0])
@@ -255,11 +256,10 @@ class Problem:
         else:
             self.find_level(y, weight)
         if self.share.may_rest:
-            self.consider_rest(t)
+            self.consider_rest(t, abs(residual) if self.loss == "poisson" else self.published_loss)
 
-    def consider_rest(self, t):
+    def consider_rest(self, t, loss):
         """Candidates that forget rest where they weigh little, but for trials and while losses have risen."""
-        loss = self.published_loss
         mean, spread, lately = self.watched
         if not self.learner.begins:
             loss = min(loss, mean + EXTREME * np.sqrt(spread))
@@ -566,7 +566,8 @@ class Learner:
     def settle(self, l):
         self.absorbed[l] = len(self.held)
         rows = 1 / (1 - self.memories[l]) if self.memories[l] < 1 else self.t
-        block = int(min(self.t, rows) / self.fraction * (1 + self.t / KEPT if self.begins else 1))
+        begins = self.begins and self.fraction == FRACTION
+        block = int(min(self.t, rows) / self.fraction * (1 + self.t / KEPT if begins else 1))
         block = max(block, self.D // PER_BLOCK, self.D // 2 if l else 1)
         self.due[l] = self.t + max(1, min(block, MOST))
 

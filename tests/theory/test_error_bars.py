@@ -333,7 +333,7 @@ def test_weights_few_rows_and_several_classes_are_refused():
         _ = several.coef_std_
     wide = np.random.default_rng(0).normal(size=(500, 80))
     several = AdaRegClassifier(max_iter=1).fit(wide, np.arange(500) % 10)
-    with pytest.raises(AttributeError, match="10 classes times 81 weights are more than 700"):
+    with pytest.raises(AttributeError, match="10 classes times 81 weights are more than 400"):
         _ = several.coef_std_
     with pytest.raises(AttributeError, match="has learnt nothing yet"):
         _ = AdaRegRegressor().coef_std_

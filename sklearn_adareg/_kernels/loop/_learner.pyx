@@ -599,7 +599,7 @@ cdef class Learner:
     cdef void learn(self, const double* target, double weight) noexcept nogil:
         """What a row changes at once: weights of candidates, diagonal candidates, counts; and the blocks that it ends."""
         cdef Py_ssize_t p, k, s = <Py_ssize_t> self.numbers[ROWS]
-        cdef double y, unit, residual, faded
+        cdef double y, unit, residual = 0.0, faded
         self.fade_diagonals()
         for p in range(self.P):
             y, unit = self.label(p, target), 1.0
@@ -625,7 +625,8 @@ cdef class Learner:
             else:
                 self.find_level(p, y, weight)
             if self.may_rest:
-                self.consider_rest(p, self.share.published_loss)
+                # the one loss that is not that of residuals in some unit, and a constant
+                self.consider_rest(p, fabs(residual) if self.point is not None and self.point.log_link else self.share.published_loss)
         for k in range(self.T):
             y = target[k]
             if self.regression and self.numbers[BEGINNING] == 0.0:
@@ -727,7 +728,7 @@ cdef class Learner:
         cdef double t = self.clock[0], rows = 1.0 / (1.0 - self.kept[l]) if self.kept[l] < 1.0 else t
         cdef double part_of_all = fmin(t, rows) / (JOINT_PART if self.softmax else PART)
         cdef Py_ssize_t part
-        if self.numbers[BEGINNING] != 0.0:       # where each solution is judged by all rows
+        if self.numbers[BEGINNING] != 0.0 and not self.softmax:       # where each solution is judged by all rows
             part_of_all *= 1.0 + t / MOST_KEPT
         part = max(<Py_ssize_t> part_of_all, self.D // PER_ROW)
         if l > 0:
