@@ -20,10 +20,7 @@ from ..model import _interrupts, _runtime
 from ..model._margins import limited
 
 FIRST_ROWS = 2048  # learnt as a stream
-JUDGED, PRODUCTS = (
-    8192,
-    10_000_000,
-)  # rows whose leave-one-out losses decide between the priors, fewer where features are many
+FEWEST, PER_WEIGHT, PRODUCTS = 512, 64, 10_000_000
 SETTLED = 0.05  # nats that a step still gains: after it the distance to the minimiser is far below a standard error
 PENALISED_SETTLED = 1e-6  # the same under a penalty or in a domain, whose zeros and bounds are to be exact
 AT_LEAST = 0.5  # times a feature's variance: a penalty that strong takes the prior's part
@@ -153,7 +150,8 @@ class AllRows:
         joint = recipe.joint and recipe.n_outputs > 1
         if derivatives is None or joint or recipe.domain is not None:
             return leaders
-        rows = self.order[: max(512, min(JUDGED, PRODUCTS // recipe.D**2))]
+        # with more rows a weight priors hardly differ
+        rows = self.order[: max(FEWEST, min(PER_WEIGHT * recipe.D, PRODUCTS // recipe.D**2))]
         losses = self._leave_one_out(k, rows, derivatives)
         chosen = np.argmin(np.where(takes_part, losses, np.inf), axis=1)
         return chosen

@@ -18,7 +18,7 @@ PRIORS, JOINT_PRIORS = (1e-6, 1e-2, 0.5, 8.0), (0.5, 8.0)  # the latter of a sof
 PENALISED_JOINT_PRIORS = (1e-6, 0.5)
 MEMORIES, DIAGONAL_MEMORIES = (1.0, 0.998, 0.98), (0.97, 0.9, 0.8)
 KEPT, MOST, FRACTION, JOINT_FRACTION, PER_BLOCK, GROWTH, STEPS = 1024, 256, 40, 10, 25, 1.5, 4
-REST_BELOW, CYCLE, TRIAL, RISEN, RECENT_ROWS, LEVEL_ROWS, EXTREME = 0.1, 256, 32, 2.5, 16, 1024, 4.0
+REST_BELOW, CYCLE, TRIAL, RISEN, RECENT_ROWS, LEVEL_ROWS, EXTREME = 0.05, 256, 32, 2.5, 16, 1024, 4.0
 ROWS_PER_WEIGHT, WEAK, RARE = 10, 0.1, 0.25
 SHORT_PRIOR, PER_D_SHORT, DIAGONAL_PRIOR, PER_D, INTERCEPT_PRIOR = 0.25, 1.0, 0.5, 2.0, 0.1
 LEAST_CURVATURE, DAMP, SLACK, LEAST_STEP, SETTLED = 1e-5, 0.05, 1e-3, 1e-3, 0.01
@@ -271,7 +271,7 @@ class Problem:
             return
         if self.share.resting:
             if lately - mean > RISEN * np.sqrt(spread / (2 * RECENT_ROWS - 1)):
-                self.wakes, self.decides = t, t + 4 * TRIAL
+                self.wakes, self.decides = t, t + 2 * TRIAL
         elif t >= self.decides:
             self.decides = t + TRIAL
             if self.share.resting_part() < REST_BELOW:

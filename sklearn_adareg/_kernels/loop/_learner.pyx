@@ -63,9 +63,9 @@ cdef double RARE = 0.25
 cdef double JUMP = 100.0          # of a variance, after which a point is no start in its raw units
 cdef double LARGEST_EXPONENT = 300.0
 cdef double OF_LEVEL = 1e-9        # residuals below are rounding
-REST_BELOW = 0.1                 # weight of candidates that forget, below which they rest
+REST_BELOW = 0.05                # weight of candidates that forget, below which they rest
 CYCLE = 256                      # rows of a rest and of the trial after it
-TRIAL = 32                       # rows of a trial
+TRIAL = 32                       # rows of a trial, and half of those after a rise of the losses
 RISEN = 2.5                      # standard deviations of the recent mean loss: a rise
 RECENT_ROWS = 16                 # of that mean
 LEVEL_ROWS = 1024                # of the mean that it is compared with
@@ -349,12 +349,44 @@ cdef class Learner:
 
     def published(self):
         """The weights in raw units, (n_outputs, D)."""
-        weights = np.einsum("pb,pbcd->pcd", self.candidate_weights(), self.candidates())
-        weights = weights.reshape(self.P * self.C, self.D)
+        weights = np.zeros((self.P * self.C, self.D))
+        cdef double[:, ::1] out = weights
+        cdef Py_ssize_t p
+        self.awake()
+        for p in range(self.P):
+            self.add_up(p, out)
         if not isinstance(self.domain, NoDomain):
             for vector in weights:
                 vector[:self.d] = self.domain.confine(vector[:self.d])
         return weights
+
+    cdef void add_up(self, Py_ssize_t p, double[:, ::1] out) noexcept nogil:
+        """The combination of a problem's candidates in raw units."""
+        cdef Py_ssize_t b, c, i, lead = self.leader(p, 0)
+        cdef double* shares = &self.losses[0]
+        cdef double own, of_diagonals = 0.0
+        if self.l1 > 0.0:
+            lead = self.share.heaviest(p, self.whole)
+            for b in range(self.B):
+                shares[b] = b == lead
+        else:
+            self.share.rest(self.resting(p))
+            self.share.shares(p, shares)
+        for b in range(self.diagonals):
+            of_diagonals += shares[self.whole + b]
+        self.constant(p, &self.base[0])
+        for c in range(self.C):
+            for b in range(self.whole):
+                own = shares[b] + of_diagonals if b == lead else shares[b]
+                for i in range(self.D):
+                    out[p * self.C + c, i] += own * self.x[p, i, b * self.C + c]
+            for b in range(self.diagonals):
+                for i in range(self.D):
+                    out[p * self.C + c, i] += shares[self.whole + b] * self.diagonal_x[p, i, b * self.C + c]
+            if self.intercept:
+                out[p * self.C + c, self.d] += shares[self.B - 1] * self.base[c]
+                for i in range(self.d):
+                    out[p * self.C + c, self.d] -= out[p * self.C + c, i] * self.centre[i]
 
     def limits(self):
         """What values are limited to in predictions, (2, d)."""
@@ -651,7 +683,7 @@ cdef class Learner:
             return
         if self.resting(p):
             if watched[LATELY] - watched[LEVEL] > RISE * sqrt(watched[SPREAD] / (2.0 * LATE - 1.0)):
-                watched[WAKE], watched[DECIDE] = t, t + 4.0 * AWAKE
+                watched[WAKE], watched[DECIDE] = t, t + 2.0 * AWAKE
         elif t >= watched[DECIDE]:
             watched[DECIDE] = t + AWAKE
             if self.share.resting_part(p) < LIGHT:
