@@ -119,5 +119,5 @@ class FixedShare:
         return int(np.argmin(np.where(self.active[:n], self.totals[:n], np.inf)))
 
     def heaviest(self, n):
-        """That of the first n base candidates that weighs most."""
-        return int(np.argmax(np.where(self.active[:n], (self.top @ self.weights)[:n], -1)))
+        """That of the first n base candidates that take part which weighs most."""
+        return int(np.argmax(np.where(self.there(self.active)[:n], (self.top @ self.weights)[:n], -1)))

@@ -2,7 +2,8 @@
 (learn-α, Monteleoni & Jaakkola 2003).
 
 Candidates are the base candidates, a part of each (``SCALES``: one that is overconfident costs less), and regressions on
-the margins of all base candidates. Those of the longest memory and the constant, with their parts, come first (``positions``). A layer has a rate a and weights w of them all; after a row with losses ℓ, each at most ``CAP``,
+the margins of all base candidates. Those of the longest memory and the constant, with their parts, come first (``positions``).
+A layer has a rate a and weights w of them all; after a row with losses ℓ, each at most ``CAP``,
 
     w_k ← (1 − a) w_k e^(−ℓ_k) / Σ_j w_j e^(−ℓ_j) + a w_1(k).
 
@@ -247,14 +248,14 @@ cdef class FixedShare:
         memcpy(self.of_layers + self.layers * C, published, C * sizeof(double))
 
     cdef Py_ssize_t heaviest(self, Py_ssize_t p, Py_ssize_t n) noexcept nogil:
-        """That of the first n base candidates that weighs most."""
+        """That of the first n base candidates that take part which weighs most."""
         cdef Py_ssize_t b, r, most = 0
         cdef double own, largest = -1.0
         for b in range(n):
             own = 0.0
             for r in range(self.layers):
                 own += self.top[p * self.layers + r] * self.weights[(p * self.layers + r) * self.room + self.place[b]]
-            if self.active[b] and own > largest:
+            if self.mask[self.place[b]] != 0.0 and own > largest:
                 most, largest = b, own
         return most
 

@@ -13,8 +13,8 @@ their losses, diagonal candidates take their step, and the row waits. At the end
 rows are absorbed, G ← λG + …, each at the margin of the candidate that leads its memory; (4) every candidate moves to its
 new minimiser, halved until the loss of the rows judged does not grow.
 
-Candidates that forget rest where they weigh less than ``REST_BELOW``: then rows neither join their sums nor are they evaluated, but for
-``TRIAL`` rows of every ``CYCLE``, and from a row on at which losses have risen.
+Candidates that forget rest where they weigh less than ``REST_BELOW``: then rows neither join their sums nor are they evaluated, but
+for ``TRIAL`` rows of every ``CYCLE``, and from a row on at which losses have risen.
 
 The first ``KEPT`` rows are all kept. Each time they have grown by ``GROWTH`` the sums are those of all of them at the leading
 candidate as it is now, which is a step of Newton's method on all rows: the model is the batch model. After that a row is a sum.
@@ -322,10 +322,10 @@ cdef class Learner:
         cdef Py_ssize_t p
         self.awake()
         for p in range(self.P):
+            self.share.rest(self.resting(p))
             if self.l1 > 0.0:
                 view[p, self.share.heaviest(p, self.whole)] = 1.0
             else:
-                self.share.rest(self.resting(p))
                 self.share.shares(p, &view[p, 0])
         return out
 
@@ -365,12 +365,12 @@ cdef class Learner:
         cdef Py_ssize_t b, c, i, lead = self.leader(p, 0)
         cdef double* shares = &self.losses[0]
         cdef double own, of_diagonals = 0.0
+        self.share.rest(self.resting(p))
         if self.l1 > 0.0:
             lead = self.share.heaviest(p, self.whole)
             for b in range(self.B):
                 shares[b] = b == lead
         else:
-            self.share.rest(self.resting(p))
             self.share.shares(p, shares)
         for b in range(self.diagonals):
             of_diagonals += shares[self.whole + b]
@@ -390,7 +390,7 @@ cdef class Learner:
 
     def limits(self):
         """What values are limited to in predictions, (2, d)."""
-        return np.array(self.arrays["columns"][[LOW, HIGH], :self.d])
+        return self.arrays["columns"][LOW:HIGH + 1, :self.d].copy()      # neighbours
 
     def memory(self):
         """The number of rows in use: those of each memory, weighed as its candidates are."""
@@ -971,21 +971,21 @@ cdef class Learner:
         """The rows that wait for a memory join its sums, each at the margins that were predicted for it."""
         cdef Py_ssize_t p, _s, first = self.absorbed(l), n = <Py_ssize_t> self.numbers[ROWS]
         cdef double part = self.kept[l] ** (n - first), kept = 1.0
-        cdef bint centred
+        cdef bint ready
         if n <= first:
             return
         self.mass[l] *= part
         for _s in range(n - first):
             self.mass[l] += kept     # a penalty is due once a row, whatever its weight
             kept *= self.kept[l]
-        centred = False
+        ready = False
         for p in range(self.P):
             if l > 0:
                 part = self.kept[l] ** self.rows_read(p, first, n)
             if part != 1.0 or l == 0:
-                if not centred:
+                if not ready:
                     self.centre_rows(first, n)
-                    centred = True
+                    ready = True
                 self.fade(p, l, part)
                 self.linearise(p, l, first, n, &self.margins[first, p * self.V], self.P * self.V, False)
 
@@ -1275,7 +1275,7 @@ cdef class Learner:
             self.step[k] = 1.0
         if not self.quadratic_loss and n > first:
             self.centre_rows(first, n)
-            if self.jumped or self.beyond or read < n - first:       # kept margins are of other weights or values, or none
+            if self.jumped or self.beyond or read < n - first:       # margins are of other weights or values, or none
                 self.margins_of_rows(first, n, &self.x[p, 0, 0], old, begin, end)
             else:                # x stood still since these rows were predicted, or their margins followed it
                 for s in range(first, n):
@@ -1315,7 +1315,8 @@ cdef class Learner:
                 for k in range(begin, end):
                     for c in range(self.C):
                         self.steps[k * self.C + c] = self.step[k]
-                move_rows(old, self.V, new, &self.steps[0], n - first, end * self.C, &self.margins[first, p * self.V], self.P * self.V)
+                move_rows(old, self.V, new, &self.steps[0], n - first, end * self.C, &self.margins[first, p * self.V],
+                          self.P * self.V)
         for k in range(begin, end):
             for i in range(self.D):
                 for c in range(self.C):
