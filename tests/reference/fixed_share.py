@@ -54,7 +54,7 @@ class FixedShare:
         self.top_first = np.r_[1 - (R - 1) * TRACKING, np.full(R - 1, TRACKING)]
         self.weights, self.top = np.tile(self.first, (R, 1)), self.top_first.copy()
         self.totals, self.active = np.zeros(N), np.ones(B, dtype=bool)
-        self.judged, self.resting = np.ones(B, dtype=bool), False
+        self.resting = False
         never = np.isin(np.arange(B), [*range(long_ones), B - 1])
         self.may_rest = not never.all()
         self.never_rests = np.r_[np.tile(never, len(SCALES)), np.zeros(len(self.regressions), dtype=bool)]
@@ -93,7 +93,7 @@ class FixedShare:
         """The losses of a row of this weight, whose margins were combined last, in this unit."""
         losses = self.evaluate(self.m) * weight / unit
         losses = np.where(np.isfinite(losses), losses, np.inf)
-        awake = self.there(self.judged)
+        awake = self.there(np.ones(self.B, dtype=bool))
         least = losses[awake].min()
         for r, rate in enumerate(self.rates):
             capped, own = np.minimum(losses - least, CAP), self.weights[r] * awake

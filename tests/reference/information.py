@@ -396,8 +396,6 @@ class Problem:
         all rows, and the prior is judged too. The decrease for the leading candidate."""
         gain, leader = 0.0, self.leader(memory)
         for k in self.of_memory(memory):
-            if not self.share.judged[k]:
-                continue
             move, step = self.solved(k, memory) - self.x[k], 1.0
             if self.loss != "squared_error" and len(V):
 
@@ -509,12 +507,11 @@ class Learner:
         return self.targets.limited(Y)[..., problem] if self.targets.mean.size else Y[..., problem]
 
     def wake(self):
-        """Weak priors take part from so many rows a weight on, and are evaluated from half of them on."""
+        """Weak priors take part from so many rows a weight on."""
         every, strong = len(self.priors) == 1 or self.l1 > 0, np.array(self.priors) >= WEAK
         for problem in self.problems:
             share, n = problem.share, len(self.priors)
             share.active[:n] = every | strong | (self.t >= ROWS_PER_WEIGHT * self.D)
-            share.judged[:n] = every | strong | (self.t >= ROWS_PER_WEIGHT * self.D / 2)
             share.resting = self.t < problem.wakes
 
     def play(self, row, y, weight=1.0):

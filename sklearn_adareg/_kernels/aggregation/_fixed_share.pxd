@@ -24,14 +24,12 @@ cdef class FixedShare:
     cdef double* totals                      # (problems, room) capped losses of each candidate
     cdef double* regression                  # of each problem and regression: G (B, B), r (B), v (B)
     cdef unsigned char* active               # (B,) takes part in what is published
-    cdef unsigned char* judged               # (B,) is evaluated, where it does not rest
     cdef double* m                           # (room, C) margins of all candidates
     cdef double* losses                      # (room,)
     cdef double* powers                      # (room,) e^(−ℓ)
     cdef double* of_layers                   # (layers + 1, C) margins, the last ones what is published; (layers + 1) losses
     cdef double* means                       # (layers,) Σ w ℓ of a row, above the least loss
-    cdef bint whole                          # all that are evaluated take part
-    cdef bint all_awake
+    cdef bint whole                          # all candidates take part
     cdef double* scratch
     cdef double* mask                        # (room,) 1 where a candidate counts in what is published
     cdef double* awake                       # (room,) 1 where it does not rest
@@ -51,7 +49,6 @@ cdef class FixedShare:
     cdef void solve_regressions(self, Py_ssize_t p, double unit) noexcept nogil
     cdef Py_ssize_t heaviest(self, Py_ssize_t p, Py_ssize_t n) noexcept nogil
     cdef void publish(self, const double* margins, double* published) noexcept nogil
-    cdef void take_part(self, Py_ssize_t b, bint evaluated, bint active) noexcept nogil
-    cdef bint evaluated(self, Py_ssize_t b) noexcept nogil
+    cdef void take_part(self, Py_ssize_t b, bint active) noexcept nogil
     cdef void find_masks(self) noexcept nogil
     cdef void shares(self, Py_ssize_t p, double* of_base) noexcept nogil

@@ -117,7 +117,7 @@ cdef class FixedShare:
         cdef double[:, :, ::1] sums = arrays["share_sums"]
         cdef double[:, :, ::1] regression
         cdef double[::1] scratch
-        cdef unsigned char[:, ::1] active
+        cdef unsigned char[::1] active
         cdef double[::1] first, mask
         cdef Py_ssize_t[:, ::1] place = positions(B, long_ones).astype(np.intp)
         self.arrays, self.B, self.C, self.place = arrays, B, C, &place[0, 0]
@@ -130,14 +130,14 @@ cdef class FixedShare:
         self.always = len(SCALES) * (long_ones + 1)
         self.weights, self.top, self.totals, self.sums = &weights[0, 0, 0], &top[0, 0], &totals[0, 0], &sums[0, 0, 0]
         scratch = np.zeros(self.room * (C + 2) + (self.layers + WIDTH) * (C + 3) + self.room + B * B + 4 * B + C)
-        active = np.ones((2, B), dtype=np.uint8)
+        active = np.ones(B, dtype=np.uint8)
         first = self.first_weights(self.N, long_ones)
         first = np.concatenate([first, np.zeros(self.room - self.N)])
         self.first = &first[0]
         mask = np.zeros(2 * self.room)
         self.mask, self.awake = &mask[0], &mask[self.room]
         self.owners = (weights, top, totals, sums, scratch, active, first, mask, place)
-        self.active, self.judged = &active[0, 0], &active[1, 0]
+        self.active = &active[0]
         self.m = &scratch[0]
         self.losses = self.m + self.room * C
         self.powers = self.losses + self.room
@@ -167,28 +167,22 @@ cdef class FixedShare:
             self.lanes = ((self.always if resting else self.N) + WIDTH - 1) // WIDTH * WIDTH
             self.find_masks()
 
-    cdef void take_part(self, Py_ssize_t b, bint evaluated, bint active) noexcept nogil:
-        """Whether a base candidate and its parts are evaluated, and whether they count in what is published."""
-        self.judged[b], self.active[b] = evaluated, active
+    cdef void take_part(self, Py_ssize_t b, bint active) noexcept nogil:
+        """Whether a base candidate and its parts count in what is published; they are evaluated all the same."""
+        self.active[b] = active
         self.find_masks()
-
-    cdef bint evaluated(self, Py_ssize_t b) noexcept nogil:
-        return self.judged[b]
 
     cdef void find_masks(self) noexcept nogil:
         cdef Py_ssize_t b, s, k, awake = self.always if self.resting else self.N
         self.whole = True
         for b in range(self.B):
-            self.whole = self.whole and self.active[b] >= self.judged[b]
+            self.whole = self.whole and self.active[b]
             for s in range(2):
                 k = self.place[s * self.B + b]
-                self.awake[k] = self.judged[b] and k < awake
+                self.awake[k] = k < awake
                 self.mask[k] = self.active[b] and k < awake
         for k in range(2 * self.B, self.N):
             self.awake[k] = self.mask[k] = k < awake
-        self.all_awake = True
-        for k in range(self.N):
-            self.all_awake = self.all_awake and self.awake[k] != 0.0
 
     cdef double resting_part(self, Py_ssize_t p) noexcept nogil:
         """The weight of the candidates that may rest."""
@@ -213,10 +207,9 @@ cdef class FixedShare:
             n, s = self.place[b], self.place[B + b]
             if n >= pads:
                 continue
-            r = b if self.judged[b] else B - 1       # what is not evaluated is as good as the constant
             for c in range(C):
-                self.m[n * C + c] = base[r * C + c]
-                self.m[s * C + c] = ALL_SCALES[1] * base[r * C + c] + (1.0 - ALL_SCALES[1]) * base[(B - 1) * C + c]
+                self.m[n * C + c] = base[b * C + c]
+                self.m[s * C + c] = ALL_SCALES[1] * base[b * C + c] + (1.0 - ALL_SCALES[1]) * base[(B - 1) * C + c]
         if self.resting:             # lanes behind those that count
             for n in range(self.always * C, pads * C):
                 self.m[n] = base[(B - 1) * C + n % C]
@@ -335,11 +328,10 @@ cdef class FixedShare:
         for r in range(self.layers):
             add_terms(sums + r * TERMS, found[3 * r], found[3 * r + 1], found[3 * r + 2], rates[r])
             self.means[r] = found[3 * r] + found[3 * r + 2]
-        if not self.all_awake:
+        if self.resting:
             mixture = log(found[1])
-            for k in range(self.N):
-                if self.awake[k] == 0.0:
-                    self.totals[p * room + k] -= mixture
+            for k in range(self.always, self.N):
+                self.totals[p * room + k] -= mixture
         self.note(p, target, weight / unit, least)
         if self.layers > 1:
             self.learn_layers(p, 1.0 / (t + 1.0))

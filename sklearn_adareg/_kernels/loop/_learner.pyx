@@ -45,7 +45,7 @@ FRACTION = 40                    # of the rows so far, in a block
 PER_BLOCK = 25                   # coordinates for each row that a block has at least
 GROWTH = 1.5                     # of the rows kept, between two linearisations of all of them
 STEPS = 4                        # of Newton's method then
-ROWS_PER_WEIGHT = 10             # before a weak prior takes part; for half of them it rests
+ROWS_PER_WEIGHT = 10             # before a weak prior takes part
 WEAK = 0.1                       # a prior below is weak
 SHORT_PRIOR = 0.25               # of short memories, and of diagonal ones
 DIAGONAL_PRIOR = 0.5
@@ -164,8 +164,7 @@ cdef class Learner:
     cdef double[::1] diagonal_slopes, diagonal_room
     cdef double[::1] reaches, variances, shift, level, column, blended, row_scratch, P_rows
     cdef Py_ssize_t[::1] labels
-    cdef bint shifts, damped, regresses, whole_matrix, jumped, beyond, may_rest
-    cdef int known
+    cdef bint shifts, damped, regresses, whole_matrix, jumped, beyond, may_rest, ready
 
     # ---- arrays -------------------------------------------------------------------------------------------------
 
@@ -281,7 +280,7 @@ cdef class Learner:
         self.quadratic_loss = own.degree == 2 and own.constant_curvature
         if self.share is None:
             self.share = FixedShare(self.arrays, self.B, self.C, own, self.priors)
-            self.known = 2           # as every candidate takes part in a new combination
+            self.ready = True        # as every candidate takes part in a new combination
         self.share.bind_loss(own)
 
     def watch(self, shown, recorded):
@@ -541,15 +540,13 @@ cdef class Learner:
     cdef void awake(self) noexcept nogil:
         """Weak priors take part from so many rows a weight on."""
         cdef Py_ssize_t k
-        cdef double rows = self.clock[0] / self.D
-        cdef bint all_of_them = self.priors == 1 or self.l1 > 0.0
-        cdef int known = 2 if all_of_them or rows >= PER_WEIGHT else (1 if rows >= 0.5 * PER_WEIGHT else 0)
-        if known == self.known:
+        cdef bint ready = self.priors == 1 or self.l1 > 0.0 or self.clock[0] >= PER_WEIGHT * self.D
+        if ready == self.ready:
             return
-        self.known = known
+        self.ready = ready
         for k in range(self.priors):
             if self.epsilons[k] < WEAK_PRIOR:
-                self.share.take_part(k, known > 0, known > 1)
+                self.share.take_part(k, ready)
 
     cdef inline bint resting(self, Py_ssize_t p) noexcept nogil:
         """Whether candidates that forget do not read the next row."""
@@ -1112,8 +1109,6 @@ cdef class Learner:
         last = self.priors + l
         for k in range(first, last):
             self.gains[k] = 0.0
-            if l == 0 and not self.share.evaluated(k):
-                continue
             for q in range(1 if self.couples else self.C):
                 n = self.assemble(p, l, k, q)
                 start = self.quadratic.value(n) if self.whole_matrix else 0.0
