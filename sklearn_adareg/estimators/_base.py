@@ -328,11 +328,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if self.verbose:
             report = self._report(state, streaming)
         rows = _runtime.rows_of(state, X)
-        one_by_one = margins is not None and not _runtime.evaluates_published(state)
         start, end, loss, weight = 0, len(order), 0.0, 0.0
         while start < end:
             _interrupts.check()
-            length = 1 if one_by_one else segments.length()
+            length = segments.length()
             if report is not None:
                 length = min(length, report.rounds_to_next_line())
             if begins:
@@ -340,11 +339,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             part = order[start : start + length]
             if begins:
                 _kept_beginning.note(state, X, part, targets, weights)
-            said = None
-            if one_by_one:
-                margins[part] = _runtime.margins_now(state, X[part])
-            elif margins is not None:
-                said = np.empty((len(part), state.recipe.n_outputs))
+            said = None if margins is None else np.empty((len(part), state.recipe.n_outputs))
             begun = time.perf_counter()
             if guard.waiting:
                 guard.let_readers_pass()

@@ -175,9 +175,8 @@ intercept_std_ : ndarray of shape (n_vectors,)
     Standard errors of the intercepts.
 progressive_loss_ : float
     Mean loss of the predictions that were made for each row in the first pass, before it was learnt from: a validation loss without
-    held-out rows. With ``average="auto"`` these predictions are those of the model published before the row, which
-    ``partial_fit_predict`` returns; the first row is predicted by weights of 0. With another average they are those of the
-    iterates, and of their combination where ``method_`` is ``"stack"``.
+    held-out rows. They are those of the model published before the row, which ``partial_fit_predict`` returns; the first row is
+    predicted by weights of 0, on a simplex by equal ones.
 progressive_curve_ : dict of ndarrays
     ``progressive_loss_`` against the number of ``rows`` of the first pass: ``mean_loss`` so far and ``mean_loss_since`` the last
     point; for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples

@@ -227,10 +227,16 @@ def check_sizes(params):
         )
 
 
+told = set()  # what this process was warned of: a search would say it in every fit
+
+
 def _warn_ignored(name, params, why):
+    if (name, why) in told:
+        return
     warnings.warn(
         f"{name}={shown(params[name])} has no effect with {why} {name} at its default.", UserWarning, stacklevel=7
     )
+    told.add((name, why))  # after it: a warning that is an error stays one
 
 
 def learns_steps(params):

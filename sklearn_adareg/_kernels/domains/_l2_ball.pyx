@@ -14,7 +14,7 @@ In the norm of H⁻¹ it is (I + μH)c = u, solved in the unit ball after divisi
 
 A bracket safeguards μ. Two factors are typical, one if the start is good, none if the constraint hardly binds.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from ._domains cimport Domain, shrink_into
@@ -116,6 +116,9 @@ cdef class L2Ball(Domain):
 
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
         return gauge > GAUGE_MARGIN * self.radius * self.radius
+
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        return fmin(self.radius / sqrt(gauge), 1.0)
 
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
         cdef Py_ssize_t i, d = self.d

@@ -4,7 +4,7 @@ In the norm Σ c_i²/h_i the projection is c = (u − μh)₊ (with |u| and the 
 Σ(u_i − μh_i)₊ = r, and after a few steps by taking breakpoints u_i/h_i off a heap: O(d log d) at worst. In the norm of H⁻¹: see
 ``_active_set``.
 """
-from libc.math cimport INFINITY, NAN, fabs, fmax, isfinite
+from libc.math cimport INFINITY, NAN, fabs, fmax, fmin, isfinite
 from libc.string cimport memcpy
 
 from ._domains cimport Domain, shrink_into
@@ -158,6 +158,9 @@ cdef class L1Ball(SumDomain):
 
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
         return gauge > GAUGE_MARGIN * self.radius
+
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        return fmin(self.radius / gauge, 1.0)
 
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
         cdef Py_ssize_t i, d = self.d

@@ -55,7 +55,7 @@ cdef class BlockPoint(Structure):
                           or (self.memory is not None and self.projects_whole))
         self.kept, self.charged = setting.forgetting, arrays.get("charged")
         self.share = 1.0
-        self.evaluates_published = (self.unconstrained or not setting.scaled) and self.memory is None   # else blocks forget late
+        self.evaluates_published = self.memory is None and not (setting.scaled and setting.start != 0.0)    # blocks forget late
         if self.projects_whole:
             domain.prepare_full()
             self.H, self.multipliers = np.zeros((setting.d, setting.d)), np.empty(setting.d)

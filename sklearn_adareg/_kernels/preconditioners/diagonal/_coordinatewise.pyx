@@ -47,9 +47,9 @@ cdef class Coordinatewise(Coordinates):
         self.in_place = (self.cells.stride == setting.L and not potential.fallible and self.memory is None
                          and not (setting.scaled and setting.start != 0.0))
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
-        # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
+        # between rounds a penalty of iterates may be due, a combination may lie outside of the domain, and units may shrink
         self.evaluates_published = (not self.penalised or (setting.averaging and setting.R == 1)) and (
-            not setting.scaled or (self.unconstrained and self.memory is None))
+            not setting.scaled or ((self.unconstrained or (setting.R == 1 and setting.start == 0.0)) and self.memory is None))
         self.by_columns = self.unconstrained and not setting.zeros       # which are found in whole vectors
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
@@ -102,7 +102,7 @@ cdef class Coordinatewise(Coordinates):
                 self.cells.dots(row, self.cells.ub, averages)
         if averages != NULL:
             for l in range(self.setting.L):
-                averages[l] = margins[l] - averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0
+                averages[l] = margins[l] - (averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0)
 
     cdef int update(self, Row* row) noexcept nogil:
         if self.plain:

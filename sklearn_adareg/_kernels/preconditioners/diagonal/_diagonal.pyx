@@ -56,6 +56,10 @@ cdef class Diagonal(Coordinatewise):
         kept = self.kept()
         return kept * self.field("G") + (1.0 - kept) * self.setting.epsilon
 
+    cdef double square_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        cdef double kept = self.kept_now(i)
+        return kept * self.cells.G[i * self.cells.stride + vector] + (1.0 - kept) * self.setting.epsilon
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL and self.memory is None

@@ -205,3 +205,7 @@ cdef class PairedDiagonal(Diagonal):
         if vector >= self.setting.K and not (row != NULL and row.index == NULL):       # there ``precondition`` has squared them
             for i in range(self.setting.D):
                 h[i] *= h[i] / rate
+
+    cdef double step_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        cdef double h = Diagonal.step_now(self, i, vector)
+        return h * h / self.setting.eta[vector] if vector >= self.setting.K else h

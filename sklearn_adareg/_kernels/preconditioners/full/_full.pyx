@@ -44,7 +44,8 @@ cdef class Full(Structure):
             self.H, self.multipliers = np.empty((setting.D, setting.D)), np.empty(setting.D)
             self.units, self.last_point = np.ones(setting.D), np.empty(setting.D)
         self.kept = setting.forgetting
-        self.evaluates_published = not setting.scaled or (self.unconstrained and self.memory is None)    # else units may shrink
+        # larger units leave the average of points of a ball or box inside; not that of a simplex, and units that shrink
+        self.evaluates_published = not setting.scaled or (self.memory is None and setting.start == 0.0)
         self.numbers, self.undo = arrays["cells"].size, UndoLog()
 
     def field(self, name):
