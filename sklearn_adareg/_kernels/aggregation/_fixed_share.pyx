@@ -291,7 +291,7 @@ cdef class FixedShare:
         cdef double* sums = self.sums + p * (R + 2) * TERMS
         self.evaluate(self.of_layers, R + 1, target, losses)
         for r in range(R + 1):
-            losses[r] = losses[r] * factor - least if isfinite(losses[r]) else 1e300
+            losses[r] = losses[r] * factor - least if isfinite(losses[r] * factor) else 1e300
         if not self.whole:
             for r in range(R):
                 sums[r * TERMS + APART] += losses[r] - self.means[r]

@@ -379,6 +379,9 @@ cdef class Learner:
             if not (isfinite(value) and value < LARGEST):
                 tally.status = LOSS_OVERFLOW
                 break
+            if weight > 1.0 and not weight * weight * (1.0 + row.norm2) * (1.0 + fabs(value)) < LARGEST:
+                tally.status = GRADIENT_OVERFLOW
+                break
             self.learn(&targets[i, 0], weight)
             if records is not None:
                 records.note(value, weight, &self.published_margins[0], &targets[i, 0])
@@ -548,7 +551,7 @@ cdef class Learner:
             return sqrt(self.units[p, 0] / self.units[p, 1])
         if self.units[p, 1] > 0.0:
             self.constant(p, &level)
-        return OF_LEVEL * fabs(level) if level != 0.0 else 1.0
+        return fmax(OF_LEVEL * fabs(level), sqrt(UNIT_ROUNDING)) if level != 0.0 else 1.0     # its square divides
 
     cdef void learn(self, const double* target, double weight) noexcept nogil:
         """What a row changes at once: weights of candidates, diagonal candidates, counts; and the blocks that it ends."""
@@ -1300,6 +1303,8 @@ cdef class Learner:
                 self.numbers[ROWS] = s
                 self.enter(&row)
                 self.weights[s] = weights[i] if weights.shape[0] > 0 else 1.0
+                if self.weights[s] > 1.0 and not self.weights[s] * self.weights[s] * (1.0 + row.norm2) < LARGEST:
+                    return GRADIENT_OVERFLOW
                 for t in range(self.T):
                     y = targets[i, t]
                     if self.regression:
