@@ -33,6 +33,7 @@ ROUNDING = 1e-9  # relative, by which a published point may lie outside of its d
 ALLOWED = (ValueError, TypeError, AttributeError, NotFittedError)
 EXPECTED_WARNINGS = (
     "has no effect",
+    "count as 0",
     "failed and is dropped",  # a trial of a search
     "max_iter",  # a ConvergenceWarning
     "fit did not reach the minimum",  # another

@@ -20,7 +20,7 @@ from .._kernels.loop import _rounds
 from ..model import _auto, _interrupts, _kept_beginning, _rules, _runtime
 from ..model._guard import guard_of
 from ..model._state import State
-from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown
+from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown, warn_if_too_small
 from . import _minimiser
 from ._callbacks import CallbackSupportMixin, Listeners
 from ._fitted import FittedLinearModel
@@ -182,6 +182,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))
+        warn_if_too_small(X, self.coef_)
         return self
 
     def _begin(self, X, y, sample_weight, classes=None, prequential=None):

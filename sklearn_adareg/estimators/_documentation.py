@@ -90,7 +90,8 @@ COMMON = {
     their running root mean square; where ``method_`` is ``"information"``, priors are measured with the variances of the features so
     far, and a value far beyond those before it is limited. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of
     residuals; domain and penalty stay in raw units. ``None`` takes features and targets as they are: use it if the features are
-    scaled already, or for the paper's algorithm without changes.""",
+    scaled already, or for the paper's algorithm without changes. Features whose values are all below 1e-150 count as 0: their
+    squares are not represented, or their weights.""",
     "domain": f"""domain : {options(_registry.DOMAINS)} or None, default=None
     The set in which ``coef_`` must lie: in this order {_formulas(_registry.DOMAINS)}.
     Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.

@@ -7,6 +7,7 @@ from ..model._prequential import NAMES, POINTS, WEIGHTED, Progress
 
 KEPT = len(NAMES)
 STEP, NEXT = POINTS + 1, POINTS + 2
+LARGEST = 1e300  # sum, so that differences are numbers
 
 
 def merge_progress(progresses, base=None):
@@ -14,9 +15,9 @@ def merge_progress(progresses, base=None):
     merged = Progress()
     tracks = [progress.tracks for progress in progresses]
     merged.tracks = _quantile_tracks.merged(tracks, None if base is None else base.tracks)
-    total = sum(progress.sums[:KEPT] for progress in progresses)
+    total = sum(map(_sums, progresses))
     if base is not None:
-        total = total - (len(progresses) - 1) * base.sums[:KEPT]
+        total = total - (len(progresses) - 1) * _sums(base)
     grid, step, soon = _records.grid(int(total[0]))
     merged.sums[:KEPT] = total
     merged.sums[WEIGHTED] = max(progress.sums[WEIGHTED] for progress in progresses)
@@ -33,12 +34,12 @@ def _curve(progresses, base, grid):
     early = grid <= begun
     if base is not None:
         out[early] = _at(base, grid[early])
-        out[~early] = base.sums[:KEPT]
+        out[~early] = _sums(base)
     share = (grid[~early] - begun) / max(new.sum(), 1.0)
     for progress, rows in zip(progresses, new, strict=True):
         out[~early] += _at(progress, begun + share * rows)
         if base is not None:
-            out[~early] -= base.sums[:KEPT]
+            out[~early] -= _sums(base)
     out[:, 0] = grid
     return out
 
@@ -47,4 +48,8 @@ def _at(progress, rows):
     """The sums of one model after so many rows, straight between its points."""
     known = np.concatenate([[0.0], progress.grid("rows")])
     columns = [np.interp(rows, known, np.concatenate([[0.0], progress.grid(n)])) for n in NAMES]
-    return np.stack(columns, axis=1)
+    return np.minimum(np.stack(columns, axis=1), LARGEST)
+
+
+def _sums(progress):
+    return np.minimum(progress.sums[:KEPT], LARGEST)

@@ -366,3 +366,10 @@ def test_refusals():
         merge([one, binary().fit(X, Y)])
     with pytest.raises(NotFittedError):
         merge([one, binary()])
+
+
+def test_losses_whose_squares_are_not_represented_are_merged():
+    base = AdaRegRegressor().partial_fit(X[:1], [1e130])
+    merged = merge([base, deepcopy(base)], base=base)
+    assert not np.isnan(merged._state.progress.points).any()
+    assert not np.isnan(merged._state.progress.sums).any()

@@ -1,5 +1,10 @@
 """Units, targets and weights near the limits of a double: what is published is finite, and in its domain."""
 
+import pickle
+import warnings
+from contextlib import suppress
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import PoissonRegressor
@@ -336,3 +341,57 @@ def test_a_ridge_that_underflows_has_an_inverse():
     X, _ = make_rows(case, 50)
     model = AdaRegRegressor(alpha=0.01, epsilon=1e-300).partial_fit(X, np.full(60, 3.0))
     assert_finite(model)
+
+
+def assert_can_be_saved(model):
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.coef_, model.coef_)
+    assert_finite(model)
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-154, 1e-170, 1e-300])
+def test_tiny_targets_leave_a_model_that_can_be_saved(factor):
+    X, score = rows(0, n=60)
+    model = AdaRegRegressor().partial_fit(X, score * factor)
+    assert_can_be_saved(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_can_be_saved(model.partial_fit(X, score).fit(X, score * factor))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("weight", [1e6, 1e10, 1e30, 1e100, 1e160, 1e300])
+def test_huge_weights_stop_the_default_learner_or_leave_it_finite(weight, method):
+    X, score = rows(8, n=60)
+    model = AdaRegRegressor().partial_fit(X, score)
+    weights = np.where(np.arange(60) % 3, weight, 1.0)
+    learn = partial(getattr(model, method), X * 10.0 ** np.arange(-2, 3), score, sample_weight=weights)
+    if weight > 1e100:
+        with pytest.raises(ValueError, match="Stopped at row"):
+            learn()
+    else:
+        learn()
+    assert_can_be_saved(model)
+
+
+@pytest.mark.parametrize("structure", ["full", "diag"])
+def test_curvatures_of_huge_weights_and_counts_stay_finite(structure):
+    X, score = rows(0, n=30)
+    y, weights = np.abs(score) * 1e200, np.where(np.arange(30) % 2, 1e300, 1e160)
+    model = AdaRegRegressor("adagrad", structure, loss="poisson")
+    for i in range(30):
+        with suppress(ValueError):
+            model.partial_fit(X[[i]], y[[i]], sample_weight=weights[[i]])
+    assert_can_be_saved(model)
+
+
+@pytest.mark.parametrize("params", [{}, {"structure": "diag"}])
+def test_features_that_count_as_0_are_warned_of(params):
+    X, score = rows(0, n=60)
+    with pytest.warns(UserWarning, match=r"The largest value of X is 1e-300.*scale the features"):
+        model = AdaRegRegressor(**params).fit(np.clip(X, -1, 1) * 1e-300, score)
+    assert not model.coef_.any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AdaRegRegressor(**params).fit(np.zeros((60, 2)), score)
+        assert AdaRegRegressor(**params).fit(X * 1e-140, score).coef_.any()

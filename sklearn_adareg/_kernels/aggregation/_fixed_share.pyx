@@ -303,8 +303,12 @@ cdef class FixedShare:
         cdef double* losses = self.of_layers + (R + 1) * self.C
         cdef double* powers = losses + R + 1
         cdef double* top = self.top + p * R
-        cdef double total = 0.0, mean = 0.0, beyond = 0.0
+        cdef double total = 0.0, mean = 0.0, beyond = 0.0, least = -LARGEST_LOSS
         for r in range(R):
+            least = fmin(least, losses[r])
+        for r in range(R):
+            if least < -LARGEST_LOSS:        # better than all candidates, in a row of a huge weight; the terms do not notice
+                losses[r] -= least
             if losses[r] > LARGEST_LOSS:
                 beyond += top[r] * (losses[r] - LARGEST_LOSS)
                 losses[r] = LARGEST_LOSS

@@ -14,6 +14,7 @@ import numpy as np
 cdef double MONSTROUS = 100.0        # a residual beyond so many root mean squares counts as so many
 cdef double SHRUNK = 0.4             # no power of λ where h is rational, so that rounding does not decide
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
+cdef double LARGEST_SUM = 1e300      # of curvatures
 cdef double CAP = 10.0               # of the loss of one row where candidates are weighed by their losses,
 cdef double CAP_OF_RESIDUALS = 200.0     # or of half its square over the mean square
 
@@ -185,6 +186,7 @@ cdef class Curvatures(RunningMean):
     cdef double propose(self, Py_ssize_t vector, double curvature, double weight) noexcept nogil:
         """The mean with this curvature; 1 while all are 0."""
         self.enter(vector, curvature, weight)
+        self.new_sums[vector] = fmin(self.new_sums[vector], LARGEST_SUM)
         return self.new_sums[vector] / self.new_weight if self.new_sums[vector] > 0.0 else 1.0
 
 
