@@ -201,8 +201,8 @@ def check_information(params):
     """Refuse an average of iterates where the model is the solution of a system."""
     if not isinstance(params["average"], str):
         raise ValueError(
-            f"average={params['average']!r} with eta='auto' is not supported for structure='full' with potential 'auto' or 'ons', "
-            "whose model is solved for and has no iterates to average; leave average='auto', or pass a number as eta."
+            f"average={shown(params['average'])} with eta='auto' is not supported for structure='full' with potential 'auto' or "
+            "'ons', whose model is solved for and has no iterates to average; leave average='auto', or pass a number as eta."
         )
 
 

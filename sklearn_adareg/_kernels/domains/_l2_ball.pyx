@@ -100,7 +100,9 @@ cdef class L2Ball(Domain):
             self._vectors = np.empty((LAST_STEPS + 4) * self.d)
 
     def bring_inside(self, c):
-        c /= max(np.linalg.norm(c / self.radius), 1.0)
+        largest = max(np.abs(c).max(), self.radius)      # whose square may not be represented
+        c /= largest
+        c *= self.radius / max(np.linalg.norm(c), self.radius / largest)
         cdef double[::1] c_view = c
         shrink_into(self, &c_view[0], self.radius * self.radius)
 

@@ -110,7 +110,9 @@ cdef class SumDomain(Domain):
 
     def bring_inside(self, c):
         if self.two_signs:
-            c /= max(np.abs(c / self.radius).sum(), 1.0)
+            largest = max(np.abs(c).max(), self.radius)
+            c /= largest
+            c *= self.radius / max(np.abs(c).sum(), self.radius / largest)
         else:
             np.maximum(c, 0.0, out=c)
             total = (c / self.radius).sum()

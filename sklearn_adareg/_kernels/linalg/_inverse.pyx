@@ -11,7 +11,7 @@ What bounds a correction of a large P: P times a row reads half of it, 4 D² byt
 2 D·nnz flops; the folds of P and G are D² flops each, at the speed of a matrix product. A small P is read and written
 whole, from the nearest cache. The arrays are row-major and symmetric, so LAPACK's "upper" is our lower triangle.
 """
-from libc.math cimport fmax, isfinite, sqrt
+from libc.math cimport INFINITY, fmax, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
@@ -30,6 +30,7 @@ cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for 
 cdef int IN_CACHE = 100              # up to here P is near enough to be read whole, which takes less than BLAS's care for its half
 cdef double DRIFT = 1e-12
 cdef double SMALLEST_START = 1e-290  # of which the inverse, and a little more, is a number
+cdef double LITTLE_LEFT = 1e6, NOTHING_LEFT = 1e30
 cdef double LARGEST_GROWTH = 1e100   # of the unit of a coordinate
 
 
@@ -217,9 +218,18 @@ cdef class Inverse:
         """Coordinate i in another unit; the ε that is made up for in a larger one is a gradient along e_i."""
         cdef double* g
         cdef double* v
-        cdef double made_up, weight
+        cdef double made_up, weight, left      # how many times its own part of G is less than ε
         # nothing is left of what the coordinate had, and its square may be no number; nor the inverse of what is left
-        if growth > LARGEST_GROWTH or not isfinite(self.P[vector, i, i] * growth * growth):
+        left = self.P[vector, i, i] * growth * growth * epsilon
+        if 1.0 < growth <= LARGEST_GROWTH and LITTLE_LEFT < left < NOTHING_LEFT:       # one of rank one would cancel all digits
+            self.fold(vector)
+            self.scale_coordinate(vector, i, growth)
+            self.G[vector, i, i] += epsilon * (1.0 - 1.0 / (growth * growth))
+            if self.rebuild(vector):
+                mirror(&self.P[vector, 0, 0], self.D)
+                return
+            left = INFINITY
+        if growth > LARGEST_GROWTH or not left < NOTHING_LEFT:
             self.fold(vector)
             self.remove(vector, i)
             self.start(vector, i, epsilon)
