@@ -373,3 +373,13 @@ def test_losses_whose_squares_are_not_represented_are_merged():
     merged = merge([base, deepcopy(base)], base=base)
     assert not np.isnan(merged._state.progress.points).any()
     assert not np.isnan(merged._state.progress.sums).any()
+
+
+@pytest.mark.parametrize(
+    "params", [{"structure": "diag"}, {"potential": "ons", "structure": "block", "blocks": 2}], ids=str
+)
+def test_a_feature_that_only_one_model_has_seen_may_have_any_unit(params):
+    zero, tiny = X.copy(), X.copy()
+    zero[:, 0], tiny[:, 0] = 0.0, 1e-280 * Z[:, 0]
+    merged = merge([AdaRegRegressor(**params).partial_fit(rows, TARGETS) for rows in (zero, tiny)])
+    assert np.isfinite(merged.coef_).all()
