@@ -297,5 +297,7 @@ def test_a_long_attack(cls):
     def steps_of(case, steps):  # a function of its own: settings can be applied once to each
         attack(case, steps)
 
-    given(**strategy(cls))(LONG(seed(SEED)(steps_of)))()
-    print(f"{cls.__name__}: {Attack.calls - before} calls, seed {SEED}")
+    try:
+        given(**strategy(cls))(LONG(seed(SEED)(steps_of)))()
+    finally:
+        print(f"{cls.__name__}: {Attack.calls - before} calls, seed {SEED}")
