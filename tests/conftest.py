@@ -23,11 +23,13 @@ HEAVY = ("test_attack.py", "test_examples.py", "test_fork.py", "test_interrupts.
 
 
 @pytest.fixture(autouse=True)
-def _warned_of_nothing(monkeypatch):
+def _warned_of_nothing():
     """Each test as in a process of its own, which was not warned yet of parameters that have no effect."""
     from sklearn_adareg.model import _rules
 
-    monkeypatch.setattr(_rules, "told", set())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_rules, "told", set())
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the markers

@@ -129,14 +129,15 @@ def _units_of_margins(context, new, stacks, width):
 
     def squares(structure, ratio):
         points = [structure.average()] if context.averaging else []
-        sums = [evidence * (x / ratio) ** 2 for x in (*points, structure.last_iterate())]
+        with np.errstate(over="ignore"):
+            sums = [evidence * (x / ratio) ** 2 for x in (*points, structure.last_iterate())]
         each = np.sum(sums, axis=-1).reshape(len(sums), context.R, context.K)
         return each.sum(axis=2).reshape(1, -1) if stacks == 1 else each.reshape(width, -1).T
 
     merged = squares(new, 1.0)
     for k, structure in enumerate(context.structures):
         own = squares(structure, ratios[id(structure)])
-        there = (own > 0.0) & (merged > 0.0)
+        there = (own > 0.0) & (merged > 0.0) & np.isfinite(own) & np.isfinite(merged)
         units[k][there] = np.sqrt(merged[there] / own[there])
     return np.clip(units, 1.0 / LONGEST, LONGEST)
 

@@ -383,3 +383,14 @@ def test_a_feature_that_only_one_model_has_seen_may_have_any_unit(params):
     zero[:, 0], tiny[:, 0] = 0.0, 1e-280 * Z[:, 0]
     merged = merge([AdaRegRegressor(**params).partial_fit(rows, TARGETS) for rows in (zero, tiny)])
     assert np.isfinite(merged.coef_).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stacks_of_features_in_tiny_units_are_merged(seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(30, 101)) * 10.0 ** rng.choice([-300, -160, 0], size=101)
+    y = rng.integers(0, 2, size=30)
+    merged = merge(
+        [AdaRegClassifier().partial_fit(Z[part], y[part], classes=[0, 1]) for part in (slice(20), slice(20, 30))]
+    )
+    assert np.isfinite(merged.coef_).all()
