@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
+from support.attack_cases import Chunk, make_rows
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge
 from sklearn_adareg.merging._methods import regression
@@ -385,12 +386,12 @@ def test_a_feature_that_only_one_model_has_seen_may_have_any_unit(params):
     assert np.isfinite(merged.coef_).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_stacks_of_features_in_tiny_units_are_merged(seed):
-    rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(30, 101)) * 10.0 ** rng.choice([-300, -160, 0], size=101)
-    y = rng.integers(0, 2, size=30)
-    merged = merge(
-        [AdaRegClassifier().partial_fit(Z[part], y[part], classes=[0, 1]) for part in (slice(20), slice(20, 30))]
-    )
-    assert np.isfinite(merged.coef_).all()
+def test_stacks_of_features_in_tiny_units_are_merged():
+    chunks = [
+        Chunk(seed, n, sizes, "ordinary", "none", "dense", None)
+        for seed, n, sizes in ((153750, 25, "tiny"), (0, 10, "ordinary"))
+    ]
+    (tiny, _), (rows, rng) = (make_rows(chunk, 101) for chunk in chunks)
+    model = AdaRegClassifier().partial_fit(tiny, np.arange(25) % 2, classes=[0, 1])
+    twin = deepcopy(model).partial_fit(rows, rng.integers(0, 2, size=10))
+    assert np.isfinite(merge([model, twin]).coef_).all()
