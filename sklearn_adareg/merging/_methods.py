@@ -129,8 +129,7 @@ def _units_of_margins(context, new, stacks, width):
 
     def squares(structure, ratio):
         points = [structure.average()] if context.averaging else []
-        with np.errstate(over="ignore"):
-            sums = [evidence * (x / ratio) ** 2 for x in (*points, structure.last_iterate())]
+        sums = [evidence * (x / ratio) ** 2 for x in (*points, structure.last_iterate())]
         each = np.sum(sums, axis=-1).reshape(len(sums), context.R, context.K)
         return each.sum(axis=2).reshape(1, -1) if stacks == 1 else each.reshape(width, -1).T
 

@@ -23,12 +23,24 @@ def merge_models(models, base=None, finally_=True):
             states.append(model._state.copy())
     _check_base(models, base)
     merged = clone(first)
-    state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
+    with np.errstate(all="ignore"):
+        state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
+    _check_finite(state)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, name):
             setattr(merged, name, getattr(first, name))
     merged._adopt(state, n_iter_=max(model.n_iter_ for model in models), loss_curve_=_mean_curve(models))
     return merged
+
+
+def _check_finite(state):
+    """Refuse what nothing could be learnt from, or read from a file."""
+    arrays = [array for block in state.blocks for array in block.arrays.values() if isinstance(array, np.ndarray)]
+    if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
+        raise ValueError(
+            "These models cannot be merged, since sums of their numbers are beyond the largest double; scale the features, or learn "
+            "all rows with one model."
+        )
 
 
 def _check_alike(models):

@@ -1,5 +1,6 @@
 """Merging: what adds up does, order and grouping do not matter where that is promised, and the model goes on."""
 
+from contextlib import suppress
 from copy import deepcopy
 from itertools import product
 
@@ -395,3 +396,13 @@ def test_stacks_of_features_in_tiny_units_are_merged():
     model = AdaRegClassifier().partial_fit(tiny, np.arange(25) % 2, classes=[0, 1])
     twin = deepcopy(model).partial_fit(rows, rng.integers(0, 2, size=10))
     assert np.isfinite(merge([model, twin]).coef_).all()
+
+
+@pytest.mark.parametrize(
+    "params", [{"potential": "adagrad", "structure": "full", "alpha": 0.01}, {"structure": "sketch", "rank": 1}]
+)
+def test_what_cannot_be_merged_in_doubles_is_refused_or_finite(params):
+    model = AdaRegClassifier(epsilon=1e-300, **params).partial_fit(X[:10, :3], Y[:10], classes=[-1, 1])
+    twin = deepcopy(model).partial_fit(X[:10, :3], Y[:10])
+    with suppress(ValueError):
+        assert np.isfinite(merge([model, twin]).coef_).all()

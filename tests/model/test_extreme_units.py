@@ -390,6 +390,14 @@ def test_huge_weights_stop_the_default_learner_or_leave_it_finite(weight, method
     assert_can_be_saved(model)
 
 
+@pytest.mark.parametrize("width", [2, 50])
+def test_features_that_begin_below_all_squares_leave_a_model_that_can_be_saved(width):
+    tiny, _ = make_rows(Chunk(0, 10, "tiny", "ordinary", "none", "dense", None), width)
+    rows, _ = make_rows(Chunk(0, 2, "ordinary", "ordinary", "none", "dense", None), width)
+    model = AdaRegClassifier().partial_fit(tiny, np.arange(10) % 2, classes=[0, 1])
+    assert_can_be_saved(model.partial_fit(rows, [0, 1]))
+
+
 @pytest.mark.parametrize("structure", ["full", "diag"])
 def test_curvatures_of_huge_weights_and_counts_stay_finite(structure):
     X, score = rows(0, n=30)

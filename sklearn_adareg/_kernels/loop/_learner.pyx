@@ -773,7 +773,7 @@ cdef class Learner:
                 for p in range(self.P):
                     for v in range(self.W):
                         self.diagonal_x[p, i, v] *= ratio
-                        self.diagonal_G[p, i, v] /= ratio * ratio
+                        self.diagonal_G[p, i, v] = fmin(self.diagonal_G[p, i, v] / ratio / ratio, LARGEST)
         self.find_ridges()
 
     cdef void move_centre(self) noexcept nogil:
