@@ -403,6 +403,8 @@ def test_stacks_of_features_in_tiny_units_are_merged():
 )
 def test_what_cannot_be_merged_in_doubles_is_refused_or_finite(params):
     model = AdaRegClassifier(epsilon=1e-300, **params).partial_fit(X[:10, :3], Y[:10], classes=[-1, 1])
-    twin = deepcopy(model).partial_fit(X[:10, :3], Y[:10])
+    twin = deepcopy(model)
+    with suppress(ValueError):  # some stop in mid-stream
+        twin.partial_fit(X[:10, :3], Y[:10])
     with suppress(ValueError):
         assert np.isfinite(merge([model, twin]).coef_).all()
