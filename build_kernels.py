@@ -80,4 +80,5 @@ class BuildKernels(build_ext):
         if self.compiler.compiler_type == "msvc":
             return ["/Od" if self.debug else "/O2", "/utf-8"], []
         speed = ["-O1", "-g"] if self.debug else ["-O3", "-g0"]
-        return [*speed, "-fno-math-errno"], ["-lm"]
+        # no floating-point exception is trapped here, and without that a loop with a comparison does not become vectors
+        return [*speed, "-fno-math-errno", "-fno-trapping-math"], ["-lm"]

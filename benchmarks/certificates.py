@@ -18,7 +18,7 @@ from scipy.stats import binom, norm
 from sklearn.datasets import make_classification
 
 from sklearn_adareg import AdaRegClassifier
-from sklearn_adareg.theory._confidence import bernstein_bound, zero_one_bound
+from sklearn_adareg.theory._certificates import bernstein_bound, zero_one_bound
 
 SETS = ("a9a", "w8a", "ijcnn1", "mushrooms", "covtype_binary_10k", "letter", "pendigits")
 DELTA, LEAST = 0.05, 1e-3

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_adareg.model import _auto, _registry
 
 USUAL_ORDER = 1
-NEWTON, STACK = _auto.NEWTON, _auto.STACK
+STACK = _auto.STACK
 
 
 def stack_rates(*rates):
@@ -32,9 +32,6 @@ def stack_rates(*rates):
 CHANGES = {
     "defaults": {},
     **{f"row order {seed}": {"order": seed} for seed in range(2, 6)},
-    **{f"Newton: eta {eta}": {"NEWTON": {**NEWTON, "eta": eta}} for eta in (1.0, 1.5, 3.0, 4.0)},
-    **{f"Newton: epsilon {epsilon}": {"NEWTON": {**NEWTON, "epsilon": epsilon}} for epsilon in (0.125, 0.25, 1.0, 2.0)},
-    **{f"Newton: average {average}": {"NEWTON": {**NEWTON, "average": average}} for average in (True, 2.0, 4.0, False)},
     "stack: eta 0.25, 2.5": stack_rates(0.25, 2.5),
     "stack: eta 0.5, 2.5": stack_rates(0.5, 2.5),
     "stack: eta 0.5, 8": stack_rates(0.5, 8.0),

@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from ..streams._hashed import KEPT, names_by_column
-from ._models import load
+from ..streams._encoder import KEPT, names_by_column
+from ._files import load
 
 
 def run(given):
@@ -20,7 +20,7 @@ def card(model, weights=10):
     """Lines on a model: what it is, what it has seen, how well it did, its largest weights."""
     encoder, last = (model[0], model[-1]) if isinstance(model, Pipeline) else (None, model)
     default = type(last)().get_params()
-    changed = {name: value for name, value in last.get_params().items() if not _same(value, default.get(name))}
+    changed = {name: value for name, value in last.get_params().items() if repr(value) != repr(default.get(name))}
     yield f"{type(last).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
     if is_classifier(last):
         labels = [str(label) for label in last.classes_.tolist()]
@@ -60,10 +60,8 @@ def _certificate(model):
         return
     bounds = {"loss": found.loss, "error rate": found.error_rate}
     parts = [f"{name} ≤ {bound:.6g}" for name, bound in bounds.items() if bound is not None]
-    if not parts:
-        yield _line("certificate", f"none: {found.missing}")
-        return
-    yield _line("certificate", f"{', '.join(parts)}, each with probability {1 - found.delta:g}")
+    proved = f"{', '.join(parts)}, each with probability {1 - found.delta:g}"
+    yield _line("certificate", proved if parts else f"none: {found.missing}")
 
 
 def _largest(model, encoder, count):
@@ -120,7 +118,3 @@ def _line(name, text):
 def _listed(names):
     shown = ", ".join(str(name) for name in names[:10])
     return f"{shown}{', …' if len(names) > 10 else ''} ({len(names)})" if names else "none"
-
-
-def _same(one, other):
-    return one is other or repr(one) == repr(other)

@@ -5,8 +5,8 @@ from sklearn.pipeline import Pipeline
 from ..merging._merge import merge
 from ..persistence._model_files import check_name, save_model
 from ..persistence._output_files import check_outputs
-from ..streams._hashed import united
-from ._models import load
+from ..streams._encoder import united
+from ._files import load
 
 
 def run(given):

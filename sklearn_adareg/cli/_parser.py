@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-from textwrap import dedent
 
 import sklearn_adareg
 
@@ -57,9 +56,12 @@ Give every model the same options and, with --classes, the same labels.
 """
 
 
+LAYOUT = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+
+
 def make_parser():
     """The parser of the whole command."""
-    parser = _parser("adareg", DESCRIPTION, EPILOG)
+    parser = argparse.ArgumentParser("adareg", description=DESCRIPTION, epilog=EPILOG, **LAYOUT)
     parser.add_argument("--version", action="version", version=sklearn_adareg.__version__)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     _add_train(commands)
@@ -71,24 +73,8 @@ def make_parser():
     return parser
 
 
-def _parser(name, description, epilog=None):
-    return argparse.ArgumentParser(
-        name,
-        description=dedent(description),
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-
-
 def _add(commands, name, description, run):
-    parser = commands.add_parser(
-        name,
-        help=description.splitlines()[0],
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = commands.add_parser(name, help=description.splitlines()[0], description=description, **LAYOUT)
     parser.set_defaults(run=run)
     return parser
 
@@ -102,99 +88,66 @@ def _add_train(commands):
     _add_file_options(parser)
     parser.add_argument("--quiet", action="store_true", help="print nothing")
 
-    model = parser.add_argument_group("the model")
-    model.add_argument(
-        "--task",
-        choices=("auto", "classification", "regression"),
-        default="auto",
-        help="auto: labels if the target is text, true/false, or has at most two values",
-    )
-    model.add_argument("--loss", help="log_loss, hinge, … or squared_error, huber, quantile, poisson, …")
-    model.add_argument("--structure", help="full, block, diag, iso, …: the matrix of step sizes (auto)")
-    model.add_argument("--potential", help="adagrad, ons, pnorm (auto)")
-    model.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        type=_setting,
-        metavar="NAME=VALUE",
-        help="any other parameter of AdaRegClassifier or AdaRegRegressor; may be repeated",
-    )
-    model.add_argument("--classes", type=_names, metavar="A,B,…", help="all labels; saves a reading of the target")
+    add = parser.add_argument_group("the model").add_argument
+    why = "auto: labels if the target is text, true/false, or has at most two values"
+    add("--task", choices=("auto", "classification", "regression"), default="auto", help=why)
+    add("--loss", help="log_loss, hinge, … or squared_error, huber, quantile, poisson, …")
+    add("--structure", help="full, block, diag, iso, …: the matrix of step sizes (auto)")
+    add("--potential", help="adagrad, ons, pnorm (auto)")
+    which = "any other parameter of AdaRegClassifier or AdaRegRegressor; may be repeated"
+    add("--set", action="append", default=[], type=_setting, metavar="NAME=VALUE", help=which)
+    add("--classes", type=_names, metavar="A,B,…", help="all labels; saves a reading of the target")
 
-    columns = parser.add_argument_group("columns of tables")
-    columns.add_argument("--categorical", type=_names, metavar="A,B,…", help="numbers that are categories")
-    columns.add_argument("--drop", type=_names, metavar="A,B,…", help="columns not to use")
-    columns.add_argument("--weight", metavar="COLUMN", help="the column with the weights of rows")
-    columns.add_argument("--bits", type=_bits, metavar="N", help="categories are hashed into 2^N columns (18)")
-    columns.add_argument(
-        "--max-weights", type=_count, metavar="N", help="refuse models with more weights: labels times columns (2^27)"
-    )
-    columns.add_argument(
-        "--missing",
-        choices=("error", "zero", "indicator"),
-        help="a missing number is refused, is 0, or is 0 and marked in a further column (error)",
-    )
+    add = parser.add_argument_group("columns of tables").add_argument
+    add("--categorical", type=_names, metavar="A,B,…", help="numbers that are categories")
+    add("--drop", type=_names, metavar="A,B,…", help="columns not to use")
+    add("--weight", metavar="COLUMN", help="the column with the weights of rows")
+    add("--bits", type=_bits, metavar="N", help="categories are hashed into 2^N columns (18)")
+    add("--max-weights", type=_count, metavar="N", help="refuse models with more weights: labels times columns (2^27)")
+    what = "a missing number is refused, is 0, or is 0 and marked in a further column (error)"
+    add("--missing", choices=("error", "zero", "indicator"), help=what)
 
-    safety = parser.add_argument_group("long runs")
-    safety.add_argument("--checkpoint", metavar="FILE", help="save here on the way, and go on from here")
-    safety.add_argument(
-        "--every", type=_count, default=100_000, metavar="ROWS", help="rows between checkpoints (100,000)"
-    )
-    safety.add_argument(
-        "--predictions", metavar="FILE", help="a CSV file of what was predicted for each row before it was learnt from"
-    )
+    add = parser.add_argument_group("long runs").add_argument
+    add("--checkpoint", metavar="FILE", help="save here on the way, and go on from here")
+    add("--every", type=_count, default=100_000, metavar="ROWS", help="rows between checkpoints (100,000)")
+    add("--predictions", metavar="FILE", help="a CSV file of what was predicted for each row before it was learnt from")
 
 
 def _add_predict(commands):
     parser = _add(commands, "predict", PREDICT, _predict.run)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="the rows")
-    parser.add_argument("--model", required=True, metavar="FILE", help="the model file")
-    parser.add_argument(
-        "--output", metavar="FILE", help="a CSV file for the predictions; the standard output without it"
-    )
-    parser.add_argument("--proba", action="store_true", help="probabilities of the classes instead of labels")
-    parser.add_argument("--target", metavar="COLUMN", help="the column with the true values, to measure the loss")
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help="the rows")
+    add("--model", required=True, metavar="FILE", help="the model file")
+    add("--output", metavar="FILE", help="a CSV file for the predictions; the standard output without it")
+    add("--proba", action="store_true", help="probabilities of the classes instead of labels")
+    add("--target", metavar="COLUMN", help="the column with the true values, to measure the loss")
     _add_file_options(parser)
 
 
 def _add_file_options(parser):
-    files = parser.add_argument_group("reading")
-    files.add_argument(
-        "--delimiter",
-        type=_sign,
-        metavar="SIGN",
-        help="what separates the values of a CSV file, such as ';' or tab (a comma)",
-    )
-    files.add_argument(
+    add = parser.add_argument_group("reading").add_argument
+    sign = {"type": _sign, "metavar": "SIGN"}
+    add("--delimiter", **sign, help="what separates the values of a CSV file, such as ';' or tab (a comma)")
+    add(
         "--decimal",
-        type=_sign,
-        metavar="SIGN",
+        **sign,
         help="the decimal point of a CSV file; , reads 1,5, with ; between the values unless --delimiter says otherwise",
     )
-    files.add_argument(
-        "--no-header",
-        action="store_true",
-        help="the first line of a CSV file has no names; its columns are called 0, 1, …",
-    )
-    files.add_argument("--encoding", metavar="NAME", help="how a CSV file is stored, such as cp1252 (utf-8)")
-    files.add_argument(
-        "--features", type=_count, metavar="N", help="number of features of svmlight files; saves a reading"
-    )
-    files.add_argument("--max-columns", type=_count, metavar="N", help="refuse CSV files with more columns (50,000)")
-    files.add_argument("--max-line-bytes", type=_count, metavar="N", help="refuse text with longer lines (2^26 bytes)")
-    files.add_argument("--chunk-rows", type=_count, metavar="N", help="rows of a chunk of Parquet files (10,000)")
+    without = "the first line of a CSV file has no names; its columns are called 0, 1, …"
+    add("--no-header", action="store_true", help=without)
+    add("--encoding", metavar="NAME", help="how a CSV file is stored, such as cp1252 (utf-8)")
+    add("--features", type=_count, metavar="N", help="number of features of svmlight files; saves a reading")
+    add("--max-columns", type=_count, metavar="N", help="refuse CSV files with more columns (50,000)")
+    add("--max-line-bytes", type=_count, metavar="N", help="refuse text with longer lines (2^26 bytes)")
+    add("--chunk-rows", type=_count, metavar="N", help="rows of a chunk of Parquet files (10,000)")
 
 
 def _add_merge(commands):
-    parser = _add(commands, "merge", MERGE, _merge.run)
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="the models")
-    parser.add_argument(
-        "--base",
-        metavar="MODEL",
-        help="the model that all of them were trained on from (train --start); it counts once",
-    )
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where the model goes")
+    add = _add(commands, "merge", MERGE, _merge.run).add_argument
+    add("models", nargs="+", metavar="MODEL", help="the models")
+    base = "the model that all of them were trained on from (train --start); it counts once"
+    add("--base", metavar="MODEL", help=base)
+    add("-o", "--output", required=True, metavar="FILE", help="where the model goes")
 
 
 def _names(text):

@@ -10,17 +10,15 @@ from sklearn.pipeline import Pipeline
 from ..model._validation import shown
 from ..persistence._output_files import STANDARD_OUTPUT, OutputFile, check_outputs
 from ..streams import SvmlightStream, _tables
-from ..streams._ahead import ReadAhead
-from ..streams._predictions import _fields
-from ._files import stream_of
-from ._models import load
-from ._train import _text_columns
+from ..streams._predictions import line_of, lines_of
+from ..streams._streams import ReadAhead
+from ._files import load, stream_of, text_columns
 
 
 def run(given):
     """Predict files chunk by chunk, and measure the loss where targets are known."""
     model = load(given.model)
-    stream = stream_of(given, _text_columns(model))
+    stream = stream_of(given, text_columns(model))
     tables = not isinstance(stream, SvmlightStream)
     if tables != isinstance(model, Pipeline):
         raise ValueError(f"{given.model} was trained on another kind of file than {stream.name}.")
@@ -31,24 +29,18 @@ def run(given):
         raise ValueError(f"This model has no probabilities (loss={getattr(last, 'loss', None)!r}); leave --proba out.")
     check_outputs([("the predictions", given.output or STANDARD_OUTPUT)], [*stream.files, given.model])
     scores = Scores(last, given.target)
-    with _output(given.output) as file, ReadAhead(stream.chunks()) as chunks:
-        print(",".join(_fields(_header(last, given.proba))), file=file)
+    output = OutputFile(given.output, encoding="utf-8") if given.output else nullcontext(sys.stdout)
+    with output as file, ReadAhead(stream.chunks()) as chunks:
+        print(line_of(_header(last, given.proba)), file=file)
         for chunk in chunks:
             X, y = chunk.X, chunk.y
             if tables:
                 y = _targets(X, given.target, is_classifier(last), stream)
             X = model[:-1].transform(X) if tables else X
-            values = last.predict_proba(X) if given.proba else last.predict(X)
-            columns = [column.tolist() for column in np.reshape(values, (len(values), -1)).T]
-            lines = (",".join(_fields(row)) for row in zip(*columns, strict=True))
-            file.write("\n".join(lines) + "\n")
+            file.write(lines_of(last.predict_proba(X) if given.proba else last.predict(X)))
             if y is not None and (tables or given.target is None):
                 scores.add(X, y)
     scores.show()
-
-
-def _output(path):
-    return OutputFile(path, encoding="utf-8") if path else nullcontext(sys.stdout)
 
 
 def _header(model, proba):

@@ -1,4 +1,4 @@
-"""``adareg train``."""
+"""``adareg train``, and the table of losses that it prints, as Vowpal Wabbit prints it: a line whenever the rows have doubled."""
 
 import os
 from itertools import islice
@@ -12,11 +12,10 @@ from ..model import _registry
 from ..persistence._model_files import check_name, save_model
 from ..persistence._output_files import check_outputs
 from ..streams import SvmlightStream, TableEncoder, _tables, fit_stream
-from ..streams._learning import MAX_WEIGHTS
-from ._files import stream_of
+from ..streams._fit import MAX_WEIGHTS
+from ..streams._progress import duration
+from ._files import load, stream_of, text_columns
 from ._info import columns
-from ._models import load
-from ._table import LossTable
 
 
 def run(given):
@@ -25,7 +24,7 @@ def run(given):
     if given.start:
         model = load(given.start)
         _check_start(given, model)
-        stream = stream_of(given, _text_columns(model))
+        stream = stream_of(given, text_columns(model))
     else:
         stream = stream_of(given, [*(given.categorical or ()), *(given.drop or ())])
     outputs = [("the model", given.model), ("the checkpoint", given.checkpoint), ("the predictions", given.predictions)]
@@ -45,31 +44,16 @@ def run(given):
         raise ValueError(f"{given.start} was trained on another kind of file than {stream.name}.")
     if table is not None:
         table.head(model, stream.name)
-    fit_stream(
-        model,
-        stream,
-        target=given.target,
-        classes=_classes(given.classes),
-        progress=table or False,
-        checkpoint=given.checkpoint,
-        every=given.every,
-        sample_weight=given.weight,
-        predictions=given.predictions,
-        max_weights=given.max_weights or MAX_WEIGHTS,
-    )
+    asked = {name: getattr(given, name) for name in ("target", "checkpoint", "every", "predictions")}
+    limit = given.max_weights or MAX_WEIGHTS
+    how = {"classes": _classes(given.classes), "sample_weight": given.weight, "max_weights": limit}
+    fit_stream(model, stream, progress=table or False, **asked, **how)
     save_model(model, given.model)
     if table is not None:
-        table.end(model[-1] if isinstance(model, Pipeline) else model)
+        table.end()
         if tables:
             print("\n".join(columns(model[0])))
         print(f"model           {given.model} ({os.path.getsize(given.model):,} bytes)")
-
-
-def _text_columns(model):
-    """Columns that need not be numbers, whatever they look like."""
-    if not isinstance(model, Pipeline):
-        return ()
-    return [*(model[0].categorical or ()), *(model[0].drop or ())]
 
 
 def _classes(names):
@@ -95,12 +79,8 @@ def _new_model(given, stream, tables, table):
     last = estimator(**settings)
     if not tables:
         return last
-    encoder = TableEncoder(
-        categorical=given.categorical,
-        n_hashed=2 ** (given.bits or 18),
-        missing=given.missing or "error",
-        drop=given.drop,
-    )
+    facts = {"n_hashed": 2 ** (given.bits or 18), "missing": given.missing or "error"}
+    encoder = TableEncoder(categorical=given.categorical, drop=given.drop, **facts)
     return Pipeline([("columns", encoder), ("model", last)])
 
 
@@ -150,3 +130,69 @@ def _task(given, stream, tables):
             return "classification", "the target has at most two values in the first rows"
         return "regression", "the target is a number; --task classification for labels"
     raise ValueError(f"{stream.name} has no rows; there is nothing to learn from.")
+
+
+class LossTable:
+    """Called with the progress of ``fit_stream``; prints what the model's progressive curve has gained."""
+
+    def __init__(self):
+        self.printed = None
+        self.rate = ""
+        self.last = (0.0, 0.0)  # rows and total loss at the last line
+
+    def head(self, model, source):
+        """Print what is learnt, and the names of the columns."""
+        self.model = model
+        print(f"{type(_learner(model)).__name__}, learning from {source}")
+        print(f"\n{'average':>10} {'since':>10} {'rows':>12} {'rows/s':>10} {'left':>9}")
+        print(f"{'loss':>10} {'last':>10} {'':>12} {'':>10} {'':>9}")
+
+    def __call__(self, progress):
+        self.progress = progress
+        curve = _learner(self.model).progressive_curve_
+        rows, losses = curve["rows"].tolist(), curve["mean_loss"].tolist()
+        if self.printed is None:  # not what an earlier run printed
+            self.printed = progress.rows - int(progress.rows_per_second * progress.seconds)
+        due = [
+            (count, loss)
+            for count, loss in zip(rows, losses, strict=True)
+            if count > self.printed and (count & (count - 1) == 0 or (progress.finished and count == rows[-1]))
+        ]
+        for count, loss in due:
+            self.line(count, loss, progress if count == due[-1][0] else None)
+            self.printed = count
+
+    def line(self, count, loss, progress):
+        """Print one line; speed and time left are those of now."""
+        rows, total = self.last
+        since = (loss * count - total) / (count - rows)
+        self.last = (count, loss * count)
+        speed = left = ""
+        if progress is not None:
+            speed = f"{progress.rows_per_second:,.0f}"
+            if progress.seconds_left is not None and not progress.finished:
+                left = duration(progress.seconds_left)
+        print(f"{_narrow(loss)} {_narrow(since)} {count:12,d} {speed:>10} {left:>9}", flush=True)
+
+    def end(self):
+        """Print the summary."""
+        model, progress = _learner(self.model), getattr(self, "progress", None)
+        print(f"\nrows            {model.t_:,}")
+        print(f"average loss    {model.progressive_loss_:.6f}")
+        curve = model.progressive_curve_
+        if "error_rate" in curve:
+            print(f"error rate      {curve['error_rate'][-1]:.6f}")
+        print(f"features        {model.n_features_in_:,}")
+        print(f"method          {model.method_}: {model.potential_}, {model.structure_}")
+        if progress is not None:
+            print(f"time            {duration(progress.seconds)}, {progress.rows_per_second:,.0f} rows per second")
+
+
+def _learner(model):
+    """The last step of a pipeline, which is another one once a checkpoint has been resumed."""
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def _narrow(loss):
+    """Six decimals, or six digits where those would not fit in the column."""
+    return f"{loss:10.6f}" if abs(loss) < 1000.0 else f"{loss:10.6g}"

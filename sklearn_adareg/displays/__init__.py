@@ -1,7 +1,6 @@
 """Pictures of models, in scikit-learn's manner: ``from_estimator`` computes and draws, ``plot`` draws again. Extra ``plot``."""
 
+from ._curves import ProgressiveLossDisplay, RegretDisplay
 from ._geometry import GeometryDisplay
-from ._progressive_loss import ProgressiveLossDisplay
-from ._regret import RegretDisplay
 
 __all__ = ["GeometryDisplay", "ProgressiveLossDisplay", "RegretDisplay"]

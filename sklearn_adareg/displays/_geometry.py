@@ -7,8 +7,8 @@ from ..estimators._base import BaseAdaReg
 from ..estimators._online import AdaReg
 from ..model import _registry, _runtime
 from ..model._guard import guard_of
-from ..theory import _sums
-from ._axes import axes_of, tidy
+from ..theory import _candidates
+from ._curves import axes_of, tidy
 
 KINDS = ("both", "spectrum", "matrix")
 MOST_NAMES = 40  # features that can be named along an axis
@@ -65,9 +65,7 @@ class GeometryDisplay:
     __module__ = "sklearn_adareg.displays"  # the public path
 
     def __init__(self, *, G, H, feature_names):
-        self.G = G
-        self.H = H
-        self.feature_names = feature_names
+        self.G, self.H, self.feature_names = G, H, feature_names
 
     @classmethod
     def from_estimator(cls, estimator, *, lane=0, kind="both", ax=None):
@@ -160,16 +158,13 @@ class GeometryDisplay:
 
 def _matrices(estimator, lane):
     """G and H of a weight vector, as they are kept: matrices, or diagonals."""
-    if isinstance(estimator, AdaReg):
-        blocks, read = estimator._state.blocks, None
-    elif isinstance(estimator, BaseAdaReg):
-        check_is_fitted(estimator)
-        blocks, read = estimator._state.blocks, guard_of(estimator).read
-    else:
+    if not isinstance(estimator, AdaReg | BaseAdaReg):
         raise ValueError(
             f"GeometryDisplay draws an AdaRegClassifier, an AdaRegRegressor or an AdaReg, and this is {type(estimator).__name__}; "
             "pass one of these, out of its pipeline."
         )
+    if isinstance(estimator, BaseAdaReg):
+        check_is_fitted(estimator)
     recipe = estimator._state.recipe
     if _registry.STRUCTURES[recipe.structure].couples_outputs:
         raise ValueError(
@@ -178,8 +173,12 @@ def _matrices(estimator, lane):
 
     def find():
         many = 0
-        for block in blocks:
-            G, H = _of_block(block)
+        for block in estimator._state.blocks:
+            if _registry.METHODS[recipe.method].learner:
+                G, H = zip(*_candidates.geometry(block), strict=True)
+            else:
+                structure = _runtime.method_of(block).structure
+                G, H = structure.accumulated(), structure.preconditioner()
             if lane < many + len(G):
                 return G[lane - many], H[lane - many]
             many += len(G)
@@ -187,18 +186,9 @@ def _matrices(estimator, lane):
 
     if isinstance(lane, bool) or lane != int(lane) or lane < 0:
         raise ValueError(f"lane={lane!r} is no number of a matrix; give one from 0 on.")
-    G, H = find() if read is None else read(find)
+    G, H = find() if isinstance(estimator, AdaReg) else guard_of(estimator).read(find)
     D = recipe.D
     return tuple(A if np.ndim(A) == 2 else np.array(np.broadcast_to(A, D)) for A in (G, H))
-
-
-def _of_block(block):
-    """G and H of all weight vectors of a block."""
-    if _registry.METHODS[block.recipe.method].learner:
-        pairs = _sums.geometry(block)
-        return [G for G, _ in pairs], [H for _, H in pairs]
-    structure = _runtime.method_of(block).structure
-    return structure.accumulated(), structure.preconditioner()
 
 
 def _names(estimator, D):

@@ -2,15 +2,13 @@
 
 import numpy as np
 
-from ._shards import Task, combine, labels, learn
-
-FAN_IN = 16
+from ._shards import Task
 
 
 def partitions(shards):
     """The delayed partitions of a Dask collection, or of a pair or triple of collections; None if this is something else."""
     parts = shards if isinstance(shards, tuple) and 2 <= len(shards) <= 3 else (shards,)
-    if not all(_is_collection(part) for part in parts):
+    if not all(hasattr(part, "__dask_graph__") and hasattr(part, "to_delayed") for part in parts):
         return None
     if len(parts) == 1:
         if not hasattr(parts[0], "npartitions") or hasattr(parts[0], "chunks"):
@@ -26,10 +24,6 @@ def partitions(shards):
             "repartition or rechunk."
         )
     return list(zip(*blocks, strict=True))
-
-
-def _is_collection(part):
-    return hasattr(part, "__dask_graph__") and hasattr(part, "to_delayed")
 
 
 def _aligned(parts):
@@ -57,22 +51,13 @@ class Engine:
         self.compute, self.delayed = compute, delayed
 
     def task(self, *facts):
-        return self.delayed(Task, pure=False)(*facts)
+        return self.last(Task, *facts)
 
-    def labels(self, tasks, model):
-        return self.compute(*(self.delayed(labels, pure=False)(task, model) for task in tasks))
+    def last(self, function, *arguments):
+        return self.delayed(function, pure=False)(*arguments)
 
-    def learn(self, tasks, model, classes, again):
-        call = self.delayed(learn, pure=False)
-        return [call(task, model, classes, again) for task in tasks]
+    def run(self, function, calls):
+        return [self.last(function, *arguments) for arguments in calls]
 
-    def merge(self, models, base):
-        call = self.delayed(combine, pure=False)
-        while len(models) > FAN_IN:
-            groups = [models[k : k + FAN_IN] for k in range(0, len(models), FAN_IN)]
-            models = [call(group, base, False) for group in groups]
-        return call(models, base)
-
-    def result(self, model):
-        [found] = self.compute(model)
-        return found
+    def results(self, found):
+        return self.compute(*found)

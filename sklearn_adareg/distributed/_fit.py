@@ -94,12 +94,15 @@ def fit(estimator, shards, *, classes=None, rounds=1, target=None, sample_weight
     base = deepcopy(estimator) if fitted else None
     model = deepcopy(estimator) if fitted else clone(estimator)
     finds = is_classifier(final) and not fitted and classes is None
-    engine = _Joblib(n_jobs)
-    collection = _dask.partitions(shards)
-    if collection is not None:
-        engine, sources = _dask.Engine(), collection
-    else:
-        sources = _as_list(shards)
+    sources = _dask.partitions(shards)
+    engine = _Joblib(n_jobs) if sources is None else _dask.Engine()
+    if sources is None:
+        if isinstance(shards, str) or not hasattr(shards, "__iter__"):
+            raise TypeError(
+                f"shards are a list of pairs, dataframes, functions or paths, or a Dask collection, and this is "
+                f"{type(shards).__name__}; pass a list."
+            )
+        sources = list(shards)
     stop = Stop()
     tasks = [engine.task(k, source, target, sample_weight, stop) for k, source in enumerate(sources)]
     if not tasks:
@@ -117,17 +120,24 @@ def fit(estimator, shards, *, classes=None, rounds=1, target=None, sample_weight
 def _in_rounds(engine, tasks, model, base, classes, finds, rounds):
     """The merged model after all rounds; None if there are no rows."""
     if finds:
-        parts = [part for part in engine.labels(tasks, model) if part is not None]
+        parts = engine.results(engine.run(labels, [(task, model) for task in tasks]))
+        parts = [part for part in parts if part is not None]
         classes = np.unique(np.concatenate(parts)) if parts else None
     elif classes is not None and base is None:
         classes = unique_labels(classes)
     else:
         classes = None
     for number in range(rounds):
-        models = engine.learn(tasks, model if base is None else base, classes, number > 0)
-        base = engine.merge(models, base)
+        start = model if base is None else base
+        models = engine.run(learn, [(task, start, classes, number > 0) for task in tasks])
+        models = [model for model in models if model is not None]
+        while len(models) > FAN_IN:
+            groups = [models[k : k + FAN_IN] for k in range(0, len(models), FAN_IN)]
+            models = engine.run(combine, [(group, base, False) for group in groups])
+        base = engine.last(combine, models, base) if models else base
         classes = None
-    return engine.result(base)
+    [found] = engine.results([base])
+    return found
 
 
 def _check_estimator(estimator):
@@ -148,15 +158,6 @@ def _check_estimator(estimator):
     return final
 
 
-def _as_list(shards):
-    if isinstance(shards, str) or not hasattr(shards, "__iter__"):
-        raise TypeError(
-            f"shards are a list of pairs, dataframes, functions or paths, or a Dask collection, and this is {type(shards).__name__}; "
-            "pass a list."
-        )
-    return list(shards)
-
-
 class _Joblib:
     """Tasks on the workers of joblib's backend; merges of more models than fit into one there too."""
 
@@ -166,27 +167,17 @@ class _Joblib:
     def task(self, *facts):
         return Task(*facts)
 
-    def labels(self, tasks, model):
-        return self._run([delayed(labels)(task, model) for task in tasks])
+    def last(self, function, *arguments):
+        return function(*arguments)
 
-    def learn(self, tasks, model, classes, again):
-        return self._run([delayed(learn)(task, model, classes, again) for task in tasks])
+    def results(self, found):
+        return found
 
-    def merge(self, models, base):
-        models = [model for model in models if model is not None]
-        while len(models) > FAN_IN:
-            groups = [models[k : k + FAN_IN] for k in range(0, len(models), FAN_IN)]
-            models = self._run([delayed(combine)(group, base, False) for group in groups])
-        return combine(models, base) if models else base
-
-    def result(self, model):
-        return model
-
-    def _run(self, calls):
+    def run(self, function, calls):
         """The results of all calls; all of them once more where a worker was lost."""
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                return Parallel(n_jobs=self.n_jobs)(calls)
+                return Parallel(n_jobs=self.n_jobs)(delayed(function)(*arguments) for arguments in calls)
             except ShardError:
                 raise
             except Exception:

@@ -1,5 +1,6 @@
 """What happens where a shard lies. Everything here is called by name on other machines, so it is importable and picklable."""
 
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from pathlib import Path
 
@@ -8,8 +9,8 @@ from sklearn.pipeline import Pipeline
 from ..merging import merge_models
 from ..model._interrupts import Stop
 from ..streams import TableEncoder, fit_stream, open_stream
+from ..streams._encoder import united
 from ..streams._fit import NoRows, labels_of
-from ..streams._hashed import united
 from ..streams._tables import is_table, rows_in
 
 
@@ -34,18 +35,9 @@ class ShardError(RuntimeError):
 
 
 class Task:
-    """Which shard, with which columns; pickled with the rows, or with what finds them.
+    """Which shard, its place among all, with which columns; pickled with the rows, or with what finds them.
 
-    Parameters
-    ----------
-    number : int
-        Its place among the shards.
-    source : pair, dataframe, callable or path
-        The rows.
-    target, sample_weight : str or None
-        The columns of tables with the targets and the weights.
-    stop : Stop, default=None
-        What tells a thread that nobody waits for the shard any more.
+    ``stop`` tells a thread that nobody waits for the shard any more.
     """
 
     def __init__(self, number, source, target=None, sample_weight=None, stop=None):
@@ -63,22 +55,12 @@ class Task:
 
     def stream(self):
         """The rows as a stream."""
-        source = self.source
-        if isinstance(source, str | Path):
-            return open_stream(source)
-        return open_stream(_Chunks(source))
+        return open_stream(self.source if isinstance(self.source, str | Path) else self.chunks)
 
-
-class _Chunks:
-    """The chunks of a shard, without those that have no rows; can be read again."""
-
-    def __init__(self, source):
-        self.source = source
-
-    def __call__(self):
+    def chunks(self):
+        """The chunks of the shard, without those that have no rows."""
         found = self.source() if callable(self.source) else self.source
-        chunks = [found] if _is_chunk(found) else found
-        for chunk in chunks:
+        for chunk in [found] if _is_chunk(found) else found:
             if rows_in(chunk if is_table(chunk) else chunk[0]) > 0:
                 yield chunk
 
@@ -93,41 +75,31 @@ def _is_chunk(found):
 
 def labels(task, model):
     """The labels of a shard; None if it has no rows, or the model none."""
-    try:
-        with task.stop.heeded():
-            return labels_of(model, task.stream(), task.target)
-    except Exception as error:
-        raise _failure(task, error) from error
+    with _named(task), task.stop.heeded():
+        return labels_of(model, task.stream(), task.target)
 
 
 def learn(task, model, classes, again):
     """A copy of the model that has learnt from a shard, or None if there are no rows; ``again``: it has before."""
-    try:
+    with _named(task), suppress(NoRows):
         model = deepcopy(model)
         final = model[-1] if isinstance(model, Pipeline) else model
         final._revisits = again
+        columns = {"target": task.target, "sample_weight": task.sample_weight, "classes": classes}
         try:
             with task.stop.heeded():
-                return fit_stream(
-                    model,
-                    task.stream(),
-                    target=task.target,
-                    sample_weight=task.sample_weight,
-                    classes=classes,
-                    progress=False,
-                    max_weights=None,
-                )
+                return fit_stream(model, task.stream(), **columns, progress=False, max_weights=None)
         finally:
             del final._revisits
-    except NoRows:
-        return None
+
+
+@contextmanager
+def _named(task):
+    """What goes back to who asked is an exception that every engine can carry, and names the shard."""
+    try:
+        yield
     except Exception as error:
-        raise _failure(task, error) from error
-
-
-def _failure(task, error):
-    """What goes back to who asked: an exception that every engine can carry."""
-    return ShardError(f"{task!r} failed: {type(error).__name__}: {error}")
+        raise ShardError(f"{task!r} failed: {type(error).__name__}: {error}") from error
 
 
 def combine(models, base=None, finally_=True):

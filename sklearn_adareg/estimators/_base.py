@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state
 
 from .._kernels.loop import _rounds
@@ -22,27 +22,14 @@ from ..model._guard import guard_of
 from ..model._state import State
 from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown, warn_if_too_small
 from . import _minimiser
-from ._callbacks import CallbackSupportMixin, Listeners
+from ._callbacks import CallbackSupportMixin, Listeners, ProgressiveReport
 from ._fitted import FittedLinearModel
-from ._holdout import TrainingSet, hold_out
+from ._labels import FIRST, NONE, check_some_weight, check_weights, theory_bounds, times_class_weights, weighted_rows
 from ._parameters import CheckedParameters
-from ._stopping import Watch
-from ._weights import (
-    FIRST,
-    NONE,
-    check_some_weight,
-    check_weights,
-    rows_of_positive_weight,
-    theory_bounds,
-    times_class_weights,
-)
+from ._stopping import TrainingSet, ValidationSet, Watch, hold_out
 
-NEWER_PARAMETERS = {
-    "scoring": None,
-    "blocks": "auto",
-    "rank": 16,
-    "half_life": None,
-}  # that version 0.1 had not, and the values that do as it did
+# parameters that version 0.1 had not, and the values that do as it did
+NEWER_PARAMETERS = {"scoring": None, "blocks": "auto", "rank": 16, "half_life": None}
 FEATURES = ("n_features_in_", "feature_names_in_")
 
 
@@ -109,6 +96,47 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
 
     # ---- learning -----------------------------------------------------------------------------------------------
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        X_val=None,
+        y_val=None,
+        sample_weight_val=None,
+        coef_init=None,
+        intercept_init=None,
+    ):
+        """Learn from all rows, in up to ``max_iter`` passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; float32 and float64, C-contiguous or CSR, are read where they lie.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Class labels; targets of a regressor, one for each row or several.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors on the loss of each row. A row of weight 0 is skipped.
+        X_val, y_val : array-like, default=None
+            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
+            like X with ``Pipeline(..., transform_input=["X_val"])``.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of the rows of ``X_val``.
+        coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
+            Weights to begin at, in raw units, those of a batch model for example; 0 without them. With ``method_="information"`` they
+            are the centre of the prior. Elsewhere only :math:`x_1` changes, G starts at :math:`G_0` as usual, and features get the
+            units of all rows at once. Penalties still shrink to 0. ``fit`` then starts a new model, whatever ``warm_start`` is.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        validation = ValidationSet(X_val, y_val, sample_weight_val)
+        return self._fit(X, y, sample_weight, validation, (coef_init, intercept_init))
+
     def _fit(self, X, y, sample_weight, validation, start):
         """Up to ``max_iter`` passes; the new state replaces the old one if all went well."""
         given = (X, y, sample_weight)
@@ -117,13 +145,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             earlier = None if anew or not self.__sklearn_is_fitted__() else self._state
             if earlier is not None:
                 self._check_lasting()
+            going_on = None if earlier is None else earlier.copy()
+            finite = "theory" in (self.eta, self.epsilon)  # which reads the rows before
             state, X, y, targets, weights, order = self._take_in(
-                X,
-                y,
-                sample_weight,
-                None if earlier is None else earlier.copy(),
-                in_order=not self.shuffle,
-                finite="theory" in (self.eta, self.epsilon),  # which reads the rows before
+                X, y, sample_weight, going_on, in_order=not self.shuffle, finite=finite
             )
             rng = check_random_state(self.random_state)
             check_some_weight(weights, "class_weight times sample_weight")
@@ -248,20 +273,14 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             classes = self._find_classes(y, weights)
         targets = self._encode(y, classes, weights)
         if anew:
-            recipe = _auto.make_recipe(
-                parameters,
-                X,
-                self._shape_of_model(y, classes),
-                partial(theory_bounds, targets, weights),
-                sparse.issparse(X),
-                getattr(self, "feature_names_in_", None),
-                in_order,
-            )
+            shape, names = self._shape_of_model(y, classes), getattr(self, "feature_names_in_", None)
+            bounds = partial(theory_bounds, targets, weights)
+            recipe = _auto.make_recipe(parameters, X, shape, bounds, sparse.issparse(X), names, in_order)
             state = State(recipe, classes)
         else:
             self._check_unchanged(X, y, targets, weights, state)
         one_row = sample_weight is None and X.shape[0] == 1
-        order = FIRST if one_row else rows_of_positive_weight(X, weights)
+        order = FIRST if one_row else weighted_rows(X, weights)
         if self._has_class_weights():
             factors = self._class_factors(targets, order, state, streaming)
             weights, order = times_class_weights(weights, factors, order, len(targets))
@@ -327,7 +346,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         segments, guard = _runtime.Segments(state), guard_of(self)
         report, begins = None, first_sight and state.beginning is not None
         if self.verbose:
-            report = self._report(state, streaming)
+            report = ProgressiveReport(state, streaming, memory=lambda: guard.read(lambda: _runtime.memory(state)))
         rows = _runtime.rows_of(state, X)
         start, end, loss, weight = 0, len(order), 0.0, 0.0
         while start < end:
@@ -361,12 +380,6 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if report is not None:
             report.close()
         return loss / weight if weight else float("nan")
-
-    def _report(self, state, streaming):
-        """What ``verbose`` prints while rows are learnt from."""
-        from ._reporting import ProgressiveReport
-
-        return ProgressiveReport(state, streaming, memory=lambda: self._guard.read(lambda: _runtime.memory(state)))
 
     def _refuse(self, outcome, X, order):
         """Say why the rounds stopped, and at which row."""

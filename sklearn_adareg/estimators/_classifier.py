@@ -14,8 +14,7 @@ from ..model._rules import Registered
 from ..model._state import class_numbers
 from ..model._validation import check_probability, check_rows, shown
 from ._base import BaseAdaReg, PrequentialMargins
-from ._documentation import document, options, those_with
-from ._holdout import ValidationSet
+from ._documentation import document, of_rows, options, those_with
 from ._labels import at_least_two, distinct, encode, same_labels, two_numbers
 
 
@@ -85,16 +84,10 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         loss=f"""loss : {options(_registry.CLASSIFICATION_LOSSES)}, default="log_loss"
     The loss. Choose it by the task (see the guide).
     {those_with(_registry.CLASSIFICATION_LOSSES, lambda entry: entry.probabilities)} give probabilities.""",
-        own=[
-            (
-                "class_weight",
-                "fit_intercept",
-                """class_weight : dict, "balanced" or None, default=None
+        class_weight="""class_weight : dict, "balanced" or None, default=None
     Factors on the losses of the classes. Use ``"balanced"`` if rare classes matter as much as frequent ones: it gives all classes
     the same total weight: from the counts of all rows in ``fit``, from the counts up to and including each row in
     ``partial_fit``.""",
-            )
-        ],
     )
 
     _parameter_constraints = {
@@ -137,77 +130,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         verbose=0,
         random_state=None,
     ):
-        self.potential = potential
-        self.structure = structure
-        self.loss = loss
-        self.blocks = blocks
-        self.rank = rank
-        self.p = p
-        self.eta = eta
-        self.epsilon = epsilon
-        self.half_life = half_life
-        self.refresh = refresh
-        self.scaling = scaling
-        self.domain = domain
-        self.radius = radius
-        self.update = update
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_val=None,
-        y_val=None,
-        sample_weight_val=None,
-        coef_init=None,
-        intercept_init=None,
-    ):
-        """Learn from all rows, in up to ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; float32 and float64, C-contiguous or CSR, are read where they lie.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on the loss of each row. A row of weight 0 is skipped.
-        X_val, y_val : array-like, default=None
-            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
-            like X with ``Pipeline(..., transform_input=["X_val"])``.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of the rows of ``X_val``.
-        coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
-            Weights to begin at, in raw units, those of a batch model for example; 0 without them. With ``method_="information"`` they
-            are the centre of the prior. Elsewhere only :math:`x_1` changes, G starts at :math:`G_0` as usual, and features get the
-            units of all rows at once. Penalties still shrink to 0. ``fit`` then starts a new model, whatever ``warm_start`` is.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        validation = ValidationSet(X_val, y_val, sample_weight_val)
-        return self._fit(X, y, sample_weight, validation, (coef_init, intercept_init))
+        self._store(locals())
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from these rows, once, in their order.
@@ -302,66 +225,29 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
         """The labels, sorted."""
         return self._fitted_state().classes
 
+    @of_rows(
+        "ndarray of shape (n_samples,) or (n_samples, n_classes)",
+        "Margins. With two classes, a positive margin predicts ``classes_[1]``.",
+    )
     def decision_function(self, X):
-        """Signed distances to the decision boundary, times the norm of ``coef_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Margins. With two classes, a positive margin predicts ``classes_[1]``.
-        """
+        """Signed distances to the decision boundary, times the norm of ``coef_``."""
         return _one_column_as_vector(self._margins(X))
 
+    @of_rows("ndarray of shape (n_samples,)", "Labels.")
     def predict(self, X):
-        """The likeliest label of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
+        """The likeliest label of each row."""
         return self._decide(self._margins(X), self.classes_)
 
     @available_if(_gives_probabilities)
+    @of_rows("ndarray of shape (n_samples, n_classes)", "Columns in the order of ``classes_``; every row sums to one.")
     def predict_proba(self, X):
-        """Probabilities of the classes, for the losses that have them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``; every row sums to one.
-        """
+        """Probabilities of the classes, for the losses that have them."""
         return self._probabilities().values(self._margins(X))
 
     @available_if(_gives_probabilities)
+    @of_rows("ndarray of shape (n_samples, n_classes)", "Columns in the order of ``classes_``.")
     def predict_log_proba(self, X):
-        """Logarithms of the probabilities, exact where the probabilities themselves round to 0 or 1.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of ``classes_``.
-        """
+        """Logarithms of the probabilities, exact where the probabilities themselves round to 0 or 1."""
         return self._probabilities().logarithms(self._margins(X))
 
     @available_if(_gives_probabilities)

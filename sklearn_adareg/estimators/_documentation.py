@@ -205,16 +205,35 @@ potential_, structure_, eta_, epsilon_, half_life_, average_ : object
     Where ``method_`` is ``"information"``, ``eta_`` is 1.0, ``epsilon_`` always a tuple, of priors, and ``average_`` False."""
 
 
-def document(text, *, independent, loss, own=()):
+def document(text, *, independent, loss, class_weight=None):
     """Put the shared parameters and attributes where ``text`` has {parameters} and {attributes}."""
-    common = {**COMMON, "n_jobs": COMMON["n_jobs"].format(independent=independent)}
-    order = list(common)
-    for name, after, entry in own:
-        order.insert(order.index(after) + 1, name)
-        common[name] = entry
-    parameters = "\n".join([FIRST, loss, *(common[name] for name in order)])
-    return text.replace("{parameters}", _indent(parameters)).replace("{attributes}", _indent(ATTRIBUTES))
+    entries = [FIRST, loss]
+    for name, entry in COMMON.items():
+        entries.append(entry.format(independent=independent) if name == "n_jobs" else entry)
+        if name == "fit_intercept" and class_weight:
+            entries.append(class_weight)
+    parameters = "\n".join(entries)
+    for name, entries in (("{parameters}", parameters), ("{attributes}", ATTRIBUTES)):
+        text = text.replace(name, entries.replace("\n", "\n    "))
+    return text
 
 
-def _indent(entries):
-    return entries.replace("\n", "\n    ")
+def of_rows(returned, meaning):
+    """A method that takes rows and nothing else: its docstring goes on with what it takes and returns."""
+
+    def complete(method):
+        method.__doc__ = f"""{method.__doc__}
+
+        Parameters
+        ----------
+        X : {{array-like, sparse matrix}} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {returned}
+            {meaning}
+        """
+        return method
+
+    return complete

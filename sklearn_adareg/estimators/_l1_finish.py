@@ -14,15 +14,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from .._kernels.solvers import _coordinate_descent, _proximal_newton
+from .._kernels.solvers import _coordinate_descent
 from ..model import _feature_transform, _recipe, _runtime
 
 DUE = 0.01  # the L1 penalty over the standard error of the gradient, from which on the minimum is sought
 MOST_STEPS = 100
 SMALL_SET = 300  # up to here the matrix of the quadratic model costs less than sweeps over columns
-MOST_HALVINGS, ENOUGH = (30, 1e-4)  # of a step, and the part of the decrease it promises that has to come
+MOST_HALVINGS, ENOUGH = 30, 1e-4  # of a step, and the part of the decrease it promises that has to come
 MORE = 100  # weights that may join the working set at a time, or as many as it has
-SWEEPS, MOST_SWEEPS = (30, 100)  # of coordinate descent over columns, and over the matrix, which are shorter
+SWEEPS, MOST_SWEEPS = 30, 100  # of coordinate descent over columns, and over the matrix, which are shorter
 CANCELLED = 1e-12  # of a column's square: one that varies by less is one more intercept
 INNER = 1e-8  # the largest decrease by one coordinate with which it ends
 SETTLED = 1e-5  # a decrease, relative to the objective, after which to stop
@@ -72,9 +72,7 @@ class Rows:
 
     def times(self, w):
         """Z w."""
-        if self.sparse:
-            return self.X @ w
-        return np.concatenate([part @ w for part in self._parts()])
+        return self.X @ w if self.sparse else np.concatenate([part @ w for part in self._parts()])
 
     def transposed_times(self, s):
         """Zᵀ s."""
@@ -87,8 +85,7 @@ class Rows:
     def squares_times(self, s):
         """(Z∘Z)ᵀ s."""
         if self.sparse:
-            index = self.X.indices, self.X.indptr
-            return sparse.csr_matrix((self.X.data**2, *index), shape=self.X.shape).T @ s
+            return self.X.power(2).T @ s
         starts = range(0, len(s), CHUNK)
         parts = (self.X[start : start + CHUNK].astype(np.float64) for start in starts)
         return sum((z * z).T @ s[i : i + CHUNK] for i, z in zip(starts, parts, strict=True))
@@ -107,7 +104,7 @@ class Rows:
         own, m = w[chosen], len(chosen)
         Z, means = self._centred(chosen, intercept)
         if m > SMALL_SET or (self.sparse and not self.cheap_matrix):
-            descent = _proximal_newton.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
+            descent = _coordinate_descent.ColumnDescent(self.columns[:, chosen] if self.sparse else Z)
             goal, level, moves = descent.minimise(curvatures, slopes, penalty, own, intercept, SWEEPS, INNER)
             return goal, b + level - means @ (goal - own), moves
         G, border, corner = self._products(chosen, Z, curvatures)
@@ -140,7 +137,7 @@ class Rows:
         position[chosen] = np.arange(m)
         start = self.X.indptr.astype(np.int64, copy=False)
         index = self.X.indices.astype(np.int32, copy=False)
-        G = _proximal_newton.gram(self.X.data, index, start, curvatures, position, m)
+        G = _coordinate_descent.gram(self.X.data, index, start, curvatures, position, m)
         return G[:m, :m], G[m, :m], G[m, m]
 
     def _centred(self, chosen, intercept):
@@ -158,7 +155,7 @@ class Objective:
     """The loss of some weight vectors, with the units that the state measures residuals in."""
 
     def __init__(self, loss, targets, weights, units, degree):
-        self.loss, self.weights, self.units, self.degree = (loss, weights / len(targets), units, degree)
+        self.loss, self.weights, self.units, self.degree = loss, weights / len(targets), units, degree
         self.targets = np.ascontiguousarray(targets)
 
     def __call__(self, margins):
@@ -166,11 +163,11 @@ class Objective:
         targets = self.targets
         if self.degree:
             margins, targets = (margins - targets) / self.units, np.zeros_like(targets)
-        values, slopes, curvatures = _proximal_newton.evaluated(self.loss, np.ascontiguousarray(margins), targets)
+        values, slopes, curvatures = _coordinate_descent.evaluated(self.loss, np.ascontiguousarray(margins), targets)
         unit, omega = self.units, self.weights[:, None]
         value = (values * self.weights).sum() * (unit[0] ** self.degree if self.degree else 1.0)
         if self.degree:
-            slopes, curvatures = (slopes * unit ** (self.degree - 1), curvatures * unit ** (self.degree - 2))
+            slopes, curvatures = slopes * unit ** (self.degree - 1), curvatures * unit ** (self.degree - 2)
         return value, slopes * omega, curvatures * omega
 
 
@@ -219,10 +216,6 @@ class Search:
                 break
         return outside
 
-    def squared_errors(self):
-        """Σ_i s_i² z_ij², the square of the gradient's standard error in each feature."""
-        return self.rows.squares_times((self.slopes**2).sum(axis=1))
-
     def subgradient(self):
         """Of ‖w‖₁, where F is at its minimum."""
         found = np.empty_like(self.w)
@@ -263,12 +256,14 @@ def finish(state, X, order, targets, weights):
     own = targets[order]
     with np.errstate(all="ignore"):  # what is not finite is no decrease
         searches = []
-        for outputs, loss in _recipe.losses_by_output(recipe):
-            part = slice(outputs[0], outputs[-1] + 1)
+        step = recipe.n_outputs if recipe.joint else 1  # weight vectors that learn from one loss
+        for first in range(0, recipe.n_outputs, step):
+            part = slice(first, first + step)
             seen = own if own.shape[1] == 1 else own[:, part]
-            objective = Objective(loss, seen, omega, units[part], recipe.degree)
+            objective = Objective(_recipe.loss_kernel(recipe, first), seen, omega, units[part], recipe.degree)
             searches.append(Search(rows, objective, penalty, coef[part], intercept[part], recipe.intercept))
-        errors = np.sqrt(sum(each.squared_errors() for each in searches))
+        # of the gradient in each feature: the roots of Σ_i s_i² z_ij²
+        errors = np.sqrt(sum(rows.squares_times((each.slopes**2).sum(axis=1)) for each in searches))
         errors = errors[errors > 0]
         if len(errors) and l1 < DUE * np.median(errors):  # none: the model fits
             return False
@@ -284,7 +279,7 @@ def finish(state, X, order, targets, weights):
     if recipe.intercept:
         if transform is not None:
             intercept = intercept + coef @ transform[0]
-        coef, subgradient = (np.column_stack([coef, intercept]), np.pad(subgradient, ((0, 0), (0, 1))))
+        coef, subgradient = np.column_stack([coef, intercept]), np.pad(subgradient, ((0, 0), (0, 1)))
     for block in state.blocks:
         _runtime.method_of(block).restart(coef[block.outputs()], subgradient[block.outputs()])
     state.snapshot = state.beginning = None  # rows are not to be learnt anew from here

@@ -1,10 +1,19 @@
-"""Labels of a classifier: which there are, and the numbers that kernels read for them."""
+"""Labels of a classifier, and the numbers that kernels read for them; weights of rows, and those of positive weight: the rounds."""
+
+from contextlib import suppress
+from inspect import signature
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import _check_sample_weight
 
 from ..model._validation import shown
 
+NONE = np.empty(0)
+NONE.flags.writeable = False
+FIRST = np.zeros(1, dtype=np.intp)
+FIRST.flags.writeable = False
+PERMISSIVE = "allow_all_zero_weights" in signature(_check_sample_weight).parameters
 FEW = 20  # labels that are compared one by one
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
@@ -12,12 +21,12 @@ EXACT = 2.0**53  # up to here a float can be told from its neighbours
 def encode(y, classes, weights):
     """The place of each label among the classes, or −1 and 1 where there are two; (rows, 1)."""
     if len(y) == 1 and len(classes) <= FEW:
-        place = _place(y.item(), classes.tolist())
-        if place is not None:
+        label, labels = y.item(), classes.tolist()
+        if label in labels:
+            place = labels.index(label)
             return np.array([[2.0 * place - 1.0 if len(classes) == 2 else float(place)]])
     if len(classes) == 2:
-        upper = y == classes[1]
-        lower = y == classes[0]
+        upper, lower = y == classes[1], y == classes[0]
         strangers = len(y) - np.count_nonzero(upper) - np.count_nonzero(lower)
         unknown = ~(upper | lower) if strangers else None
         encoded = 2.0 * upper
@@ -56,11 +65,6 @@ def two_numbers(y):
     return two if sum(np.count_nonzero(y == label) for label in two) == len(y) else None
 
 
-def _place(label, labels):
-    """Where a label stands among a few; None where it is not one of them."""
-    return labels.index(label) if label in labels else None
-
-
 def distinct(classes):
     """The labels, sorted, each once; at a glance where they can be nothing else."""
     if type(classes) is np.ndarray and classes.ndim == 1 and classes.dtype.kind in "iubU":
@@ -72,17 +76,10 @@ def same_labels(classes, known):
     """Whether these are the labels that a model knows, in any order; at a glance where they are the same list."""
     if isinstance(classes, np.ndarray | list) and len(classes) == len(known):
         given = classes.tolist() if isinstance(classes, np.ndarray) else classes
-        if len(known) <= FEW and _equal(given, known.tolist()):
-            return True
+        with suppress(ValueError):  # of arrays in the list
+            if len(known) <= FEW and bool(given == known.tolist()):
+                return True
     return np.array_equal(distinct(classes), known)
-
-
-def _equal(given, known):
-    """Whether two lists of labels are the same; what cannot be compared is not."""
-    try:
-        return bool(given == known)
-    except ValueError:  # arrays in the list
-        return False
 
 
 def at_least_two(classes):
@@ -92,3 +89,45 @@ def at_least_two(classes):
             "classes to partial_fit."
         )
     return classes
+
+
+def check_weights(sample_weight, X):
+    """Validated weights as float64; empty where none were given. All may be zero: a chunk of a stream may be so."""
+    if sample_weight is None:
+        return NONE
+    if isinstance(sample_weight, str):
+        raise ValueError(
+            f"sample_weight={sample_weight!r} is a word, and weights are numbers, one for each row; for 'balanced' pass "
+            "class_weight='balanced' to the classifier, or sklearn.utils.class_weight.compute_sample_weight."
+        )
+    allow = {"allow_all_zero_weights": True} if PERMISSIVE else {}
+    return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, **allow)
+
+
+def check_some_weight(weights, name):
+    """Refuse weights that are all zero."""
+    if len(weights) and not weights.any():
+        raise ValueError(
+            f"{name} is zero for every row, so there is nothing to learn; give at least one row a positive weight."
+        )
+
+
+def weighted_rows(X, weights):
+    """Their numbers. A row of weight zero is not a round."""
+    if len(weights):
+        return np.flatnonzero(weights)
+    return FIRST if X.shape[0] == 1 else np.arange(X.shape[0], dtype=np.intp)
+
+
+def times_class_weights(weights, factors, order, n_rows):
+    """Weights times the factors of the rows in ``order``, and those of the rows that still have positive weight."""
+    if factors is None:
+        return weights, order
+    product = weights.copy() if len(weights) else np.ones(n_rows)
+    product[order] *= factors
+    return product, order[product[order] > 0]
+
+
+def theory_bounds(targets, weights):
+    """The largest target and weight, which ``eta="theory"`` depends on."""
+    return {"target": float(np.abs(targets).max(initial=0.0)), "weight": float(weights.max()) if len(weights) else 1.0}

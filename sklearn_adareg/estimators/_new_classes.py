@@ -15,15 +15,14 @@ import numpy as np
 
 from .._kernels.loop._learner import Layout
 from ..model import _auto, _registry, _rules, _runtime
-from ..model._outputs import copy_known, output_axes, outputs_of
-from ..model._state import Block, State, split_outputs
+from ..model._state import Block, State, copy_known, output_axes, outputs_of, split_outputs
 from ..model._validation import shown
 from ._starting import place_candidates
 
 MARGIN = 1.0  # by which a class that is learnt against the rest begins on the other side
 # Arrays of a learner that have an entry for each of its problems; the others are about rows and columns.
 OF_PROBLEMS = (
-    *("G", "r", "x", "origin", "diagonal_x", "diagonal_G", "counts", "levels", "units"),
+    *("G", "r", "x", "origin", "diagonal_x", "diagonal_G", "counts", "levels", "units", "rests"),
     *("shares", "share_layers", "share_sums", "share_losses", "share_regressions"),
 )
 
@@ -139,11 +138,8 @@ def _wider_softmax(old, recipe, places, rounds):
     arrays["origin"] = _with_means(known["origin"].swapaxes(1, 2), 1, places, after.C, after.C)
     arrays["origin"] = np.ascontiguousarray(arrays["origin"].swapaxes(1, 2))
     whole, diagonals = after.whole, len(after.diagonals)
-    for name, members, room in (
-        ("x", whole, after.V),
-        ("row_margins", whole, after.V),
-        ("diagonal_x", diagonals, after.W),
-    ):
+    rooms = {"x": (whole, after.V), "row_margins": (whole, after.V), "diagonal_x": (diagonals, after.W)}
+    for name, (members, room) in rooms.items():
         arrays[name] = _with_means(known[name], members, places, after.C, room)
     lowered = np.log1p(rounds / before.C)
     new = np.setdiff1d(np.arange(after.C), places)
@@ -193,22 +189,19 @@ def _about_rows(known, places):
 def _more_problems(state, recipe, places):
     """Blocks of all classes against the rest: the known ones at their places, the others as problems that begin now."""
     coef, intercept = (part.mean(axis=0) for part in _runtime.in_block_coordinates(state.blocks))
-    known = {
-        name: np.concatenate([block.arrays[name] for block in state.blocks])
-        for name in state.blocks[0].arrays
-        if name in OF_PROBLEMS
-    }
+    names = [name for name in state.blocks[0].arrays if name in OF_PROBLEMS]
+    known = {name: np.concatenate([block.arrays[name] for block in state.blocks]) for name in names}
     V = state.blocks[0].arrays["x"].shape[2]
     margins = np.concatenate([block.arrays["row_margins"] for block in state.blocks], axis=1)
     margins = margins.reshape(len(margins), len(places), V)
+    rests = np.concatenate([block.arrays["row_rests"] for block in state.blocks], axis=1)
     about_rows = _about_rows(state.blocks[0].arrays, places)
     blocks = []
     for part in split_outputs(recipe):
         block = Block(recipe, int(part[0]), len(part))
         fresh = block.arrays
         fresh.update({name: array.copy() for name, array in about_rows.items()})
-        layout = Layout(block.recipe, len(part))
-        n = len(part)
+        layout, n = Layout(block.recipe, len(part)), len(part)
         place_candidates(fresh, layout, np.tile(coef, (n, 1)), np.repeat(intercept - MARGIN * layout.intercept, n))
         fresh["origin"][:] = 0.0
         fresh["counts"][:, 0] = known["counts"][0].sum()
@@ -218,10 +211,11 @@ def _more_problems(state, recipe, places):
         fresh["levels"][:, 1] = curvatures.mean() * (constants.mean() - MARGIN)
         own = np.zeros((len(margins), n, V))
         own[:] = _margins_of_held(fresh, layout)[:, None]
+        fresh["row_rests"] = np.zeros((len(rests), n))
         for here, output in enumerate(part):
             [found] = np.nonzero(places == output)
             for was in found:
-                own[:, here] = margins[:, was]
+                own[:, here], fresh["row_rests"][:, here] = margins[:, was], rests[:, was]
                 for name, array in known.items():
                     fresh[name][here] = array[was]
         fresh["row_margins"] = own.reshape(len(margins), n * V)
@@ -235,8 +229,6 @@ def _margins_of_held(arrays, layout):
     if not layout.sparse:
         return (arrays["row_values"] - arrays["centre"]) @ x
     rows = np.zeros((len(arrays["row_values"]), x.shape[1]))
-    for row, values, index, length in zip(
-        rows, arrays["row_values"], arrays["row_index"], arrays["row_length"], strict=True
-    ):
-        row[:] = values[:length] @ x[index[:length]]
+    for k, length in enumerate(arrays["row_length"]):
+        rows[k] = arrays["row_values"][k, :length] @ x[arrays["row_index"][k, :length]]
     return rows

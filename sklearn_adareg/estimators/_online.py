@@ -14,12 +14,9 @@ from ..model._state import State
 from ..model._validation import CSR, FLOATS, check_columns, check_row_pointers, shown
 
 NUMBER_OR_AUTO = [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})]
+SHARED = ("potential", "structure", "rank", "p", "half_life", "refresh", "domain", "radius", "update")
 CONSTRAINTS = {
-    **{
-        name: _rules.COMMON_CONSTRAINTS[name]
-        for name in ("potential", "structure", "p", "half_life", "refresh", "domain", "radius", "update")
-    },
-    "rank": _rules.COMMON_CONSTRAINTS["rank"],
+    **{name: _rules.COMMON_CONSTRAINTS[name] for name in SHARED},
     "blocks": [None, Interval(Integral, 1, None, closed="left"), list, tuple],
     "dimension": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "eta": NUMBER_OR_AUTO,
@@ -36,8 +33,7 @@ NO_WEIGHTS = np.empty(0)
 class AdaReg:
     r"""Algorithm 1 on convex losses of your own: you compute the gradients, it takes the steps.
 
-    In round t, predict with :math:`x_t` (``x``), and pass a (sub)gradient :math:`g_t` of your loss at
-    :math:`x_t` to ``step``:
+    In round t, predict with :math:`x_t` (``x``), and pass a (sub)gradient :math:`g_t` of your loss at :math:`x_t` to ``step``:
 
     .. math::
 
@@ -150,29 +146,17 @@ class AdaReg:
     ):
         given = {name: value for name, value in locals().items() if name != "self"}
         validate_parameter_constraints(CONSTRAINTS, given, caller_name="AdaReg")
-        params = {**FIXED, **given, "blocks": self._blocks_of(structure, blocks)}
-        _rules.check_pairs(params)
-        recipe = _auto.make_recipe(
-            params,
-            np.empty((0, dimension)),
-            _recipe.ModelShape(n_outputs=1, rows_of_coef=False),
-            theory_bounds=None,
-            is_sparse=False,
-        )
-        self._given = given
-        self._state = State(recipe)
-
-    @staticmethod
-    def _blocks_of(structure, blocks):
-        """The estimators' parameter ``blocks``: "auto" would look at rows, and there are none."""
-        if blocks is not None:
-            return blocks
-        if structure != "auto" and _registry.STRUCTURES[structure].has_blocks:
+        if blocks is None and structure != "auto" and _registry.STRUCTURES[structure].has_blocks:
             raise ValueError(
                 f"structure={structure!r} needs blocks, since no rows tell which coordinates belong together; pass their size, e.g. "
                 "blocks=8, or a list of groups of indices."
             )
-        return "auto"
+        # "auto" would look at rows, and there are none
+        params = {**FIXED, **given, "blocks": "auto" if blocks is None else blocks}
+        _rules.check_pairs(params)
+        shape = _recipe.ModelShape(n_outputs=1, rows_of_coef=False)
+        self._given = given
+        self._state = State(_auto.make_recipe(params, np.empty((0, dimension)), shape, None, is_sparse=False))
 
     def step(self, gradient, slope=1.0):
         """Play one round.
@@ -190,16 +174,19 @@ class AdaReg:
         state = self._state
         row = self._as_row(gradient)
         if np.ndim(slope) != 0:
-            raise ValueError(
-                f"slope has shape {np.shape(slope)}, and one number multiplies the whole gradient; pass a float."
-            )
+            shape = np.shape(slope)
+            raise ValueError(f"slope has shape {shape}, and one number multiplies the whole gradient; pass a float.")
         target = np.array([[slope]], dtype=np.float64)
         _rules.check_average(state.recipe.average, state.rounds + 1)
         outcome = _runtime.play(state, _runtime.rows_of(state, row), FIRST_ROW, target, NO_WEIGHTS, new=True)
         if outcome.status == _rounds.STRAY_COLUMN:
             check_columns(row)
         if outcome.status != _rounds.FINISHED:
-            self._refuse_values(row, target)
+            values = row.data if sparse.issparse(row) else row
+            if not (np.isfinite(values).all() and np.isfinite(target).all()):
+                raise ValueError(
+                    "The gradient, or its slope, is NaN or infinite; pass finite numbers. The state is as it was before this call."
+                )
             raise ValueError(
                 f"Round {state.rounds + 1} was not played: {outcome.reason()}; scale the gradients, or lower eta (now "
                 f"{shown(state.recipe.eta)}). The state is as it was before this call."
@@ -226,13 +213,6 @@ class AdaReg:
             )
         return row
 
-    def _refuse_values(self, row, slope):
-        values = row.data if sparse.issparse(row) else row
-        if not (np.isfinite(values).all() and np.isfinite(slope).all()):
-            raise ValueError(
-                "The gradient, or its slope, is NaN or infinite; pass finite numbers. The state is as it was before this call."
-            )
-
     def regret_bound(self, *, diameter=None, exp_concave=False):
         r"""What is proved about the regret of the rounds so far, for convex losses whose gradients these were.
 
@@ -244,9 +224,8 @@ class AdaReg:
             The b of the bound: no iterate was farther than this from the point to compare with, in the ∞-norm for structure
             ``"diag"``, in the coordinates of a block for ``"block"``. None is the diameter of the domain.
         exp_concave : bool, default=False
-            Your word that the losses have the curvature that the potential ``"ons"`` assumes, with
-            :math:`\beta = 1/\eta`; :func:`regret.ons_bound <sklearn_adareg.regret.ons_bound>` has it for each structure. Then the
-            bound is logarithmic.
+            Your word that the losses have the curvature that the potential ``"ons"`` assumes, with :math:`\beta = 1/\eta`;
+            :func:`regret.ons_bound <sklearn_adareg.regret.ons_bound>` has it for each structure. Then the bound is logarithmic.
 
         Returns
         -------

@@ -22,6 +22,10 @@ _accepted_values = set()
 class CheckedParameters:
     """A mixin, before scikit-learn's ``BaseEstimator``; ``_begun_with`` has the parameters that the state was built from."""
 
+    def _store(self, given):
+        """Each parameter under its own name, from the local variables of ``__init__``."""
+        vars(self).update((name, given[name]) for name in self._names())
+
     @classmethod
     def _get_param_names(cls):
         """As scikit-learn has them, in a list that the caller may change."""

@@ -7,14 +7,13 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .._kernels.prequential import _quantile_tracks
+from .._kernels.prequential._records import Tracks
 from ..model import _registry
 from ..model._recipe import ModelShape
 from ..model._rules import Registered
 from ..model._validation import check_rows, shown
 from ._base import BaseAdaReg, PrequentialMargins
 from ._documentation import document, options
-from ._holdout import ValidationSet
 
 
 class AdaRegRegressor(RegressorMixin, BaseAdaReg):
@@ -115,79 +114,7 @@ insensitivity : float, default=0.1
         verbose=0,
         random_state=None,
     ):
-        self.potential = potential
-        self.structure = structure
-        self.loss = loss
-        self.huber_delta = huber_delta
-        self.quantile = quantile
-        self.insensitivity = insensitivity
-        self.blocks = blocks
-        self.rank = rank
-        self.p = p
-        self.eta = eta
-        self.epsilon = epsilon
-        self.half_life = half_life
-        self.refresh = refresh
-        self.scaling = scaling
-        self.domain = domain
-        self.radius = radius
-        self.update = update
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X,
-        y,
-        sample_weight=None,
-        *,
-        X_val=None,
-        y_val=None,
-        sample_weight_val=None,
-        coef_init=None,
-        intercept_init=None,
-    ):
-        """Learn from all rows, in up to ``max_iter`` passes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; float32 and float64, C-contiguous or CSR, are read where they lie.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Factors on the loss of each row. A row of weight 0 is skipped.
-        X_val, y_val : array-like, default=None
-            Rows and targets for ``early_stopping=True``, instead of a fraction of X. In a Pipeline, ``X_val`` is transformed
-            like X with ``Pipeline(..., transform_input=["X_val"])``.
-        sample_weight_val : array-like of shape (n_val,), default=None
-            Weights of the rows of ``X_val``.
-        coef_init, intercept_init : array-like of the shapes of ``coef_`` and ``intercept_``, default=None
-            Weights to begin at, in raw units, those of a batch model for example; 0 without them. With ``method_="information"`` they
-            are the centre of the prior. Elsewhere only :math:`x_1` changes, G starts at :math:`G_0` as usual, and features get the
-            units of all rows at once. Penalties still shrink to 0. ``fit`` then starts a new model, whatever ``warm_start`` is.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        validation = ValidationSet(X_val, y_val, sample_weight_val)
-        return self._fit(X, y, sample_weight, validation, (coef_init, intercept_init))
+        self._store(locals())
 
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from these rows, once, in their order.
@@ -294,17 +221,17 @@ insensitivity : float, default=0.1
         A. Angelopoulos, E. Candès and R. Tibshirani, "Conformal PID Control for Time Series Prediction", 2023.
         """
         check_is_fitted(self)
-        if not any(coverage is level or coverage == level for level in _quantile_tracks.levels()):
+        if not any(coverage is level or coverage == level for level in Tracks.levels()):
             raise ValueError(
                 f"coverage={shown(coverage)} is not followed while learning; pass one of "
-                f"{', '.join(map(str, _quantile_tracks.levels()))}."
+                f"{', '.join(map(str, Tracks.levels()))}."
             )
         recipe = self._state.recipe
         tracks = self._read(lambda state: state.progress.tracks.copy())
         if not len(tracks) or not tracks[:, -1].any():
             raise ValueError("No residuals were followed here, which intervals are made of; learn from new rows.")
         predictions = self._decide(self._margins(X), None)
-        ends = predictions[:, :, np.newaxis] + _quantile_tracks.ends(tracks, float(coverage))
+        ends = predictions[:, :, np.newaxis] + Tracks.ends(tracks, float(coverage))
         if _registry.REGRESSION_LOSSES[recipe.loss].nonnegative_targets:
             ends = np.maximum(ends, 0.0)
         return ends if recipe.rows_of_coef else ends[:, 0]
@@ -317,17 +244,14 @@ insensitivity : float, default=0.1
 
     _targets_are_numbers = True
 
-    def _entry(self):
-        return _registry.REGRESSION_LOSSES[self.loss]
-
     def _tidy(self, y):
         # without the multi_output tag scikit-learn wants a column taken as a vector, with a warning
         column = y.ndim == 2 and y.shape[1] == 1
-        return column_or_1d(y, warn=True) if column and self._entry().nonnegative_targets else y
+        return column_or_1d(y, warn=True) if column and _registry.loss(self.loss).nonnegative_targets else y
 
     def _encode(self, y, classes, weights):
         y = np.asarray(y, dtype=np.float64)
-        if self._entry().nonnegative_targets and (y < 0).any():
+        if _registry.loss(self.loss).nonnegative_targets and (y < 0).any():
             raise ValueError(
                 f"y has negative values, and loss={self.loss!r} models counts; use another loss, or shift y."
             )

@@ -8,9 +8,10 @@ otherwise grow. Nothing else is changed: G_0, penalties and domains are those of
 import numpy as np
 from scipy import sparse
 
+from .._kernels.aggregation._fixed_share import positions
 from .._kernels.loop._learner import Layout
-from .._kernels.preconditioners.block._block_point import BlockPoint, partition_of
-from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
+from .._kernels.preconditioners.block._block import Block, partition_of
+from .._kernels.preconditioners.sketch._sketch import SketchNewton
 from ..model import _recipe, _registry, _runtime
 from ..model._validation import shown
 
@@ -60,10 +61,8 @@ def begin_at(state, X, coef, intercept):
     """Put a new state where it is to begin, in the units of these rows."""
     if _registry.METHODS[state.recipe.method].learner:
         for block in state.blocks:
-            of_block = block.outputs()
-            place_candidates(
-                block.arrays, Layout(block.recipe, block.recipe.n_outputs), coef[of_block], intercept[of_block]
-            )
+            own, layout = block.outputs(), Layout(block.recipe, block.recipe.n_outputs)
+            place_candidates(block.arrays, layout, coef[own], intercept[own])
         return
     state.units_from_rows = True
     state.beginning = None  # coordinates would be chosen by learning the first rows anew, from 0
@@ -97,13 +96,14 @@ def place_candidates(arrays, layout, coef, intercept):
         x[:, d] = (intercept.reshape(P, C) + coef @ arrays["centre"][:d])[:, None, :]
     arrays["x"][:, :, : whole * C] = x.reshape(P, layout.room, whole * C)
     shares = arrays["shares"]
-    shares[:, :, whole:] = 0.0
+    others = np.setdiff1d(np.arange(shares.shape[2]), positions(layout.B, len(layout.priors))[0, :whole])
+    shares[:, :, others] = 0.0
     shares /= shares.sum(axis=2, keepdims=True)
 
 
 def _write(block, x):
     structure = _runtime.method_of(block).structure
-    if isinstance(structure, BlockPoint):
+    if isinstance(structure, Block):
         place = partition_of(structure.setting).place
         structure.arrays["cells"][0][:, place] = x
     elif isinstance(structure, SketchNewton):

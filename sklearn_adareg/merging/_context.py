@@ -1,4 +1,13 @@
-"""The models that are merged, block by block, and the sums over them."""
+"""The models that are merged, block by block: the sums over them, the point of a merged structure, and its average.
+
+The evidence of a model is M = G − εI in common units. Evidence adds up. The weights are its precision-weighted mean: with P what is
+added for caution (``MergeContext.caution``), o where the models began, and sums over the models,
+
+    x = o + (P + Σ M)⁻¹ Σ (P + M)(x − o).
+
+Both sums are sums over models, and where P does not depend on how rows are split neither order nor grouping matters. Dual averaging
+has no mean to take: its sums of gradients add up, and its point follows from them.
+"""
 
 from itertools import pairwise
 
@@ -13,20 +22,10 @@ PANELS = 50
 
 
 class MergeContext:
-    """The compiled methods of one block in each model, and in the model that all of them went on from, if there is one.
+    """The compiled methods of one block in each model, and in the base that all of them went on from, if there is one.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Of the merged block.
-    methods : list of Method
-        One per model.
-    base : Method or None
-        What of it is in the models counts once.
-    new_seen : ndarray
-        Rows that each model has seen for the first time since the base.
-    finally_ : bool
-        Whether this is the last merge of a tree.
+    ``recipe`` is that of the merged block, ``new_seen`` the rows that each model has seen for the first time since the base;
+    ``finally_`` says whether this is the last merge of a tree.
     """
 
     def __init__(self, recipe, methods, base, new_seen, finally_=True):
@@ -39,10 +38,12 @@ class MergeContext:
         self.new_rounds = self.rounds - self.begun
         self.total = self.begun + self.new_rounds.sum()
         setting = self.structures[0].setting
-        self.setting, self.K, self.R, self.L, self.D = (setting, setting.K, setting.R, setting.L, setting.D)
+        self.setting, self.K, self.R, self.L, self.D = setting, setting.K, setting.R, setting.L, setting.D
         self.averaging = setting.averaging
         self.inverse = _registry.potential(recipe.potential).inverse
         self.kept = setting.forgetting**self.new_rounds  # what of the base each model still has
+        self.scale, self.ratios = self._units()
+        self.offset, self.started, self.moves = self._offsets()
 
     @property
     def everyone(self):
@@ -101,7 +102,7 @@ class MergeContext:
         rate = np.log(self.setting.forgetting) if self.setting.forgotten > 0.0 else 0.0
         return sum_of_weights(self.total, self.setting.gamma, rate)
 
-    def units(self):
+    def _units(self):
         """The unit of each feature for all models, and what the units of each model are of it; None, 1 where there are none."""
         if not self.recipe.scaled:
             return None, {id(structure): np.ones(self.D) for structure in self.everyone}
@@ -114,17 +115,17 @@ class MergeContext:
             ratios[id(structure)] = np.minimum(np.where(own > 0.0, own, 1.0) / unit, 1e150)
         return scale, ratios
 
-    def write_units(self, arrays, scale):
+    def write_units(self, arrays):
         """Features in common units."""
-        if scale is not None:
-            arrays["scale"][:] = scale
+        if self.scale is not None:
+            arrays["scale"][:] = self.scale
             arrays["spread"][:] = self.add(lambda structure: structure.arrays["spread"])
         if "often" in arrays:
             arrays["often"][:] = self.add(lambda structure: structure.arrays["often"])
         if "peak" in arrays:
             arrays["peak"][:] = np.max([each.arrays["peak"] for each in self.everyone], axis=0)
 
-    def offsets(self):
+    def _offsets(self):
         """What margins are measured from for all models, and how far the intercepts of each model move: (K,) and (L,) each."""
         nowhere = {id(structure): np.zeros(self.L) for structure in self.everyone}
         if not self.recipe.shifted:
@@ -168,17 +169,16 @@ def sum_of_weights(rounds, gamma, log_kept=0.0):
 
 def solve(G, b):
     """G⁻¹b of each weight vector, (L, D): G is positive definite, in any units."""
-    return np.array([_solve(one, part) for one, part in zip(G, b, strict=True)])
-
-
-def _solve(G, b):
-    roots = np.sqrt(np.diag(G))
-    try:
-        return cho_solve(cho_factor(G / np.outer(roots, roots)), b / roots) / roots
-    except LinAlgError:
-        values, vectors = np.linalg.eigh(G / np.outer(roots, roots))
-        values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
-        return vectors @ ((vectors.T @ (b / roots)) / values) / roots
+    found = np.empty_like(b)
+    for k, roots in enumerate(np.sqrt(np.diagonal(G, axis1=1, axis2=2))):
+        scaled, part = G[k] / np.outer(roots, roots), b[k] / roots
+        try:
+            found[k] = cho_solve(cho_factor(scaled), part) / roots
+        except LinAlgError:
+            values, vectors = np.linalg.eigh(scaled)
+            values = np.maximum(values, values[-1] * len(values) * np.finfo(float).eps)
+            found[k] = vectors @ ((vectors.T @ part) / values) / roots
+    return found
 
 
 def at_least(G, least):
@@ -190,3 +190,106 @@ def at_least(G, least):
             values, vectors = np.linalg.eigh(G[output])
             G[output] = (vectors * np.maximum(values, least)) @ vectors.T
     return G
+
+
+def points(context, read):
+    """read(model), (L, D), of each model and of what they began with, in common units."""
+    found = []
+    for structure in context.everyone:
+        x = read(structure) / context.ratios[id(structure)]
+        if context.recipe.intercept:
+            x[:, context.recipe.d] += context.moves[id(structure)]
+        found.append(x)
+    if context.base is None:
+        found.append(start_of(context))
+    return found[:-1], found[-1]
+
+
+def start_of(context):
+    """x_1 in common units: what no model has seen counts in ones there."""
+    start = np.zeros((context.L, context.D))
+    if context.recipe.start:
+        unit = 1.0 if context.scale is None else np.where(context.scale > 0.0, context.scale, 1.0)[: context.recipe.d]
+        start[:, : context.recipe.d] = context.recipe.start * unit
+    return start
+
+
+def mean(context, values, origin, evidence, base_evidence, squares):
+    """The precision-weighted mean of (L, D) points, for evidence (L, D), (L, 1) or (L, D, D).
+
+    ONS has moved from a base as far as the evidence of base and model together allowed; other potentials go as far as the new
+    rows say. ``squares`` carry what is added to the evidence of each model over to common units, so that grouping does not matter. In
+    a stack, of whose merge that is not promised, half as far does better.
+    """
+    behind = base_evidence if context.inverse else 0.0
+    total = 0.0
+    for k, (M, x, rounds) in enumerate(zip(evidence, values, context.new_rounds, strict=True)):
+        carried = np.sqrt(squares[k]) if context.recipe.paired else squares[k]
+        more = context.caution(rounds) * carried
+        total = total + times(raised(M + behind, more), x - origin)
+    whole = raised(sum(evidence) + behind, context.caution(max(context.new_rounds.sum(), 1.0)))
+    moved = total / whole if whole.ndim == 2 else solve(whole, total)
+    parts = context.part_of_moves()
+    return origin + np.tile(parts, len(moved) // len(parts))[:, None] * moved
+
+
+def raised(M, by):
+    """M with more on its diagonal."""
+    return M + by if M.ndim == 2 else M + by * np.eye(M.shape[1])
+
+
+def times(M, x):
+    """M x of each weight vector."""
+    return M * x if M.ndim == 2 else np.einsum("lij,lj->li", M, x)
+
+
+def write_means(context, new, evidence, base_evidence):
+    """x and the accumulator of its average."""
+    x = means(context, lambda each: each.last_iterate(), evidence, base_evidence)
+    average = averages(context, evidence, base_evidence)
+    write_point(context, new, x, x if average is None else average)
+
+
+def write_point(context, new, x, average, put=None):
+    """A point in its domain, and the accumulator of the average that belongs to it; ``put`` writes a field of the new structure."""
+    d = context.recipe.d
+    weights = new.in_raw_units(x)
+    for output in range(len(x)):
+        inside = new.domain.confine(weights[output, :d])
+        if not np.array_equal(inside, weights[output, :d]):
+            scale = new.arrays.get("scale")
+            unit = 1.0 if scale is None else np.where(scale > 0.0, scale, 1.0)[:d]
+            x[output, :d] = inside * unit
+    weight = context.averaging_weight()
+    written = {"x": x, "u": (x - average) * weight} if context.averaging else {"x": x}
+    for name, values in written.items():
+        if put is None:
+            new.field(name)[:] = values
+        else:
+            put(name, values)
+    new.arrays["clock"][:] = context.total, weight
+
+
+def sums_of_gradients(context, kept=lambda each: 1.0):
+    """Σ g of all models, in common units."""
+
+    def read(structure):
+        return kept(structure) * structure.field("theta") * context.ratios[id(structure)]
+
+    parts = [read(structure) for structure in context.structures]
+    if context.base is None:
+        return sum(parts)
+    own = read(context.base_structure)
+    new = [part - left * own for part, left in zip(parts, context.kept, strict=True)]
+    return context.kept.mean() * own + sum(new)
+
+
+def averages(context, evidence, base_evidence):
+    """The mean of the models' averages, for a point that comes from elsewhere; None where there is none."""
+    return means(context, lambda each: each.average(), evidence, base_evidence) if context.averaging else None
+
+
+def means(context, read, evidence, base_evidence):
+    """The mean of the points that ``read`` gives of each model."""
+    squares = [context.ratios[id(each)] ** 2 for each in context.structures]
+    return mean(context, *points(context, read), evidence, base_evidence, squares)

@@ -49,9 +49,8 @@ def is_young(block):
 def absorbed(block):
     """A copy that holds no rows."""
     twin = block.copy()
-    method = _runtime.method_of(twin)
-    if method.held():
-        method.forget_rows()
+    if _runtime.method_of(twin).held():
+        _runtime.method_of(twin).forget_rows()
     return twin
 
 
@@ -113,16 +112,13 @@ def _joined(new, young, base):
     out = []
     for group in groups:
         members = [young[k] for k in sorted(group)]
-        out += members if len(members) == 1 else _one(new, members, base, begun)
+        if len(members) > 1:
+            block = Block(new.recipe, new.first_output, new.recipe.n_outputs)
+            rows = by_turns([held(member, begun) for member in members])
+            if learn_rows(block, [rows] if base is None else [held(base), rows]):  # no round has stopped
+                members = [block]
+        out += members
     return out
-
-
-def _one(new, members, base, begun):
-    """A block that has learnt the rows of all members, those of the base first; the members themselves where rounds stop."""
-    block = Block(new.recipe, new.first_output, new.recipe.n_outputs)
-    parts = [] if base is None else [held(base)]
-    parts.append(by_turns([held(member, begun) for member in members]))
-    return [block] if learn_rows(block, parts) else members
 
 
 # ---- sums -----------------------------------------------------------------------------------------------------------
@@ -180,7 +176,9 @@ def _add(block, blocks, base):
     arrays["origin"][:] = parts.mean(lambda each: each["origin"])
     for name in ("counts", "levels"):
         arrays[name][:] = parts.add(lambda each, name=name: each[name])
-    arrays["units"][:] = _residual_units(parts)
+    t = parts.begun + 1.0  # residual units are sums that fade by (s + 1)/(s + 3) with row s
+    fading = parts.add(lambda each: each["units"], left=lambda n: t * (t + 1.0) / ((t + n) * (t + n + 1.0)))
+    arrays["units"][:] = np.maximum(fading, 0.0)
     _mean_of_diagonals(arrays, parts, layout, moves, recipe)
     _combine(arrays, parts, layout.B)
     method = _runtime.method_of(block)
@@ -283,16 +281,6 @@ def _definite(G, layout):
 # ---- scales, diagonals and weights of candidates --------------------------------------------------------------------------
 
 
-def _residual_units(parts):
-    """Sums that fade by (s + 1)/(s + 3) with row s."""
-    t = parts.begun
-
-    def left(rows):
-        return (t + 1.0) * (t + 2.0) / ((t + rows + 1.0) * (t + rows + 2.0))
-
-    return np.maximum(parts.add(lambda each: each["units"], left=left), 0.0)
-
-
 def _mean_of_diagonals(arrays, parts, layout, moves, recipe):
     """Diagonal candidates: the mean of the models' points by their G, which add up."""
     number = len(layout.diagonals) * layout.C
@@ -325,9 +313,8 @@ def _combine(arrays, parts, B):
         sums = slice(B * B + B)
         kept = np.array(_fixed_share.KEPT)[:, None]
         arrays["share_regressions"][..., sums] = parts.add(lambda each: each["share_regressions"][..., sums], kept)
-        arrays["share_regressions"][..., B * B + B :] = parts.mean(
-            lambda each: each["share_regressions"][..., B * B + B :]
-        )
+        rest = slice(B * B + B, None)
+        arrays["share_regressions"][..., rest] = parts.mean(lambda each: each["share_regressions"][..., rest])
 
 
 def _terms(sums):
@@ -368,9 +355,9 @@ def _pay_once(arrays, saved, layout):
     A part of a candidate has the square of it.
     """
     logs = np.log(np.maximum(arrays["shares"], SMALLEST))
-    for number, scale in enumerate(_fixed_share.SCALES):
-        first = number * layout.B
-        logs[..., first : first + len(layout.priors)] += scale**2 * saved[:, None, None]
+    places = _fixed_share.positions(layout.B, len(layout.priors))[:, : len(layout.priors)]
+    for scale, of_priors in zip(_fixed_share.SCALES, places, strict=True):
+        logs[..., of_priors] += scale**2 * saved[:, None, None]
     arrays["shares"][:] = _normalised(logs, arrays["shares"] > 0.0)
 
 
@@ -378,5 +365,4 @@ def _normalised(logs, there):
     """Weights that sum to 1, of which none is 0 but those of no candidate."""
     logs = np.where(there, logs, -np.inf)
     weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    weights = np.where(there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0)
-    return weights
+    return np.where(there, np.maximum(weights / weights.sum(axis=-1, keepdims=True), SMALLEST), 0.0)

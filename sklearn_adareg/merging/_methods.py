@@ -7,7 +7,7 @@ it has faded.
 
 import numpy as np
 
-from .._kernels.aggregation import _stack, _stack_regression
+from .._kernels.aggregation import _stack
 
 UNITS = ("weight", "residuals", "curvatures")
 LONGEST = 4.0  # times the margins of a model: more would be a model that has learnt next to nothing
@@ -15,37 +15,17 @@ LONGEST = 4.0  # times the margins of a model: more would be a model that has le
 
 def merge_units(context, arrays):
     """Offsets, and the sums that residuals and curvatures are measured by."""
-    offset, started, _ = context.offsets()
-    if offset is not None:
-        arrays["offset"][:], arrays["started"][:] = offset, started
+    if context.offset is not None:
+        arrays["offset"][:], arrays["started"][:] = context.offset, context.started
     for name in arrays:
         if name in UNITS or name.endswith(("_residuals", "_curvatures")):
             arrays[name][:] = context.add(lambda each, name=name: each.arrays[name])
 
 
 def merge_method(context, new):
-    """Fill the arrays of what combines weight vectors; there are none in Algorithm 1."""
-    for kind, merger in MERGERS.items():
-        if isinstance(new, kind):
-            merger(context, new)
-
-
-class Faded:
-    """A sum over the rows at first sight that fades by (t/(t + 1))² with each of them, as if rows had come by turns."""
-
-    def __init__(self, context, name):
-        self.parts = [each.arrays[name] for each in context.structures]
-        self.base = None if context.base is None else context.base_structure.arrays[name]
-        begun, new = context.begun + 1.0, context.new_seen
-        self.left = (begun / (begun + new)) ** 2
-        self.left_in_all = (begun / (begun + new.sum())) ** 2
-
-    def sum(self, at):
-        """Of one part of the array."""
-        total = sum(part[at] for part in self.parts)
-        if self.base is None:
-            return total
-        return total - (self.left.sum() - self.left_in_all) * self.base[at]
+    """Fill the arrays of what combines weight vectors: those of a stack; there are none in Algorithm 1."""
+    if isinstance(new, _stack.Stack):
+        _merge_stack(context, new)
 
 
 def regression(matrices, coefficients, units, start, prior):
@@ -77,16 +57,18 @@ def shares_of(context):
 
 def _merge_stack(context, new):
     v, S = new.arrays["stack_v"], new.arrays["stack_S"]
-    faded = Faded(context, "stack_S")
+    # S fades by (t/(t + 1))² with each row at first sight: what is left of the base in all models, and as if rows had come by turns
+    begun, seen = context.begun + 1.0, context.new_seen
+    left = ((begun / (begun + seen)) ** 2).sum() - (begun / (begun + seen.sum())) ** 2
     units = _units_of_margins(context, new.structure, *v.shape)
     for k in range(len(v)):
         own = [each.arrays["stack_v"][k] for each in context.structures]
+        matrices = [each.arrays["stack_S"][k] for each in context.structures]
         if context.base is None:
-            matrices = [each.arrays["stack_S"][k] for each in context.structures]
             start = np.eye(len(v[k]))[0]
-            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack_regression.StackRegression.prior())
+            S[k], v[k] = regression(matrices, own, units[:, k], start, _stack.StackRegression.prior())
         else:
-            S[k] = positive(faded.sum(k))
+            S[k] = positive(sum(matrices) - left * context.base_structure.arrays["stack_S"][k])
             v[k] = shares_of(context) @ own
     if context.recipe.recent:
         _merge_recent_side(context, new)
@@ -99,12 +81,10 @@ def _merge_recent_side(context, new):
     and rows to come tell them apart; unless one model has made all the rounds.
     """
     shares, arrays = shares_of(context), new.arrays
-    _, ratios = context.units()
-    *_, moves = context.offsets()
     arrays["recent"][:] = 0.0
     for share, structure in zip(shares, context.structures, strict=True):
-        recent = structure.arrays["recent"].T / ratios[id(structure)]
-        recent[:, context.recipe.d :] += moves[id(structure)][: context.K, None]
+        recent = structure.arrays["recent"].T / context.ratios[id(structure)]
+        recent[:, context.recipe.d :] += context.moves[id(structure)][: context.K, None]
         arrays["recent"] += share * recent.T
     for name in ("recent_v", "recent_S", "stack_losses"):
         arrays[name][:] = np.tensordot(shares, [each.arrays[name] for each in context.structures], 1)
@@ -123,7 +103,6 @@ def _units_of_margins(context, new, stacks, width):
     units = np.ones((len(context.structures), stacks, width))
     if "G" not in new.arrays.get("fields", ()):
         return units
-    _, ratios = context.units()
     evidence = np.maximum(new.field("G") - context.setting.epsilon, 0.0)
     evidence[:, context.recipe.d :] = 0.0
 
@@ -135,10 +114,7 @@ def _units_of_margins(context, new, stacks, width):
 
     merged = squares(new, 1.0)
     for k, structure in enumerate(context.structures):
-        own = squares(structure, ratios[id(structure)])
+        own = squares(structure, context.ratios[id(structure)])
         there = (own > 0.0) & (merged > 0.0) & np.isfinite(own) & np.isfinite(merged)
         units[k][there] = np.sqrt(merged[there] / own[there])
     return np.clip(units, 1.0 / LONGEST, LONGEST)
-
-
-MERGERS = {_stack.Stack: _merge_stack}

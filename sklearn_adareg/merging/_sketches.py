@@ -6,8 +6,8 @@ rows of all models span.
 
 import numpy as np
 
+from ._context import points, start_of, sums_of_gradients, write_point
 from ._matrices import residual_units
-from ._points import points, start_of, sums_of_gradients, write_point
 
 RIDGE_OF_INTERCEPT = 0.1  # of Newton steps on a sketch
 NEGLIGIBLE = 1e-14
@@ -15,37 +15,35 @@ NEGLIGIBLE = 1e-14
 
 def merge_sketch(context, new):
     """Algorithm 1 on a sketch: G = (ε + escaped)I + BᵀB."""
-    scale, ratios = context.units()
-    _, _, moves = context.offsets()
-    context.write_units(new.arrays, scale)
+    context.write_units(new.arrays)
     escaped = context.add(lambda each: each.arrays["escaped"])
-    x, begun = points(context, lambda each: each.last_iterate(), ratios, moves)
+    x, begun = points(context, lambda each: each.last_iterate())
     parts = [(x, begun)]
     if context.averaging:
-        parts.append(points(context, lambda each: each.average(), ratios, moves))
-    theta = sums_of_gradients(context, ratios) if context.recipe.dual else None
+        parts.append(points(context, lambda each: each.average()))
+    theta = sums_of_gradients(context) if context.recipe.dual else None
     out = np.zeros((len(parts), context.L, context.D))
     rho = residual_units(new.arrays, context)
     for output in range(context.L):
-        rows = [_rows(each, output) * ratios[id(each)] for each in context.everyone]
+        rows = [_rows(each, output) * context.ratios[id(each)] for each in context.everyone]
         values, vectors = _joined(context, rows)
         for k, (points_of, origin) in enumerate(parts):
             out[k, output] = _mean(context, output, points_of, origin, rows, values, vectors)
-        kept, more = _shrunk(values, new.arrays["B"].shape[1])
+        kept, more, room = values, 0.0, new.arrays["B"].shape[1]
+        if len(values) > room:  # robust frequent directions
+            kept, more = values[: room // 2] - values[room // 2], values[room // 2]
         new.arrays["escaped"][output] = escaped[output] + more
         write_rows(new.arrays, output, np.sqrt(kept)[:, None] * vectors[: len(kept)])
         if theta is not None:
             base = context.setting.epsilon + new.arrays["escaped"][output]
             eta = float(context.recipe.eta) * rho[output]
-            step = _times_psi(new, base, kept, vectors[: len(kept)], theta[output])
-            out[0, output] = start_of(context, ratios)[output] - eta * step
+            psi = new.potential(np.append(base + kept, base))
+            along = vectors[: len(kept)] @ theta[output]
+            step = psi[-1] * theta[output] + vectors[: len(kept)].T @ ((psi[:-1] - psi[-1]) * along)
+            out[0, output] = start_of(context)[output] - eta * step
     if theta is not None:
         new.field("theta")[:] = theta
-    write_point(context, new, out[0], out[-1], lambda name, value: _put(new, name, value))
-
-
-def _put(new, name, values):
-    new.field(name)[:] = values
+    write_point(context, new, out[0], out[-1])
 
 
 def _rows(structure, output):
@@ -97,14 +95,6 @@ def _mean(context, output, values, origin, rows, eigenvalues, vectors):
     return origin[output] + (total - vectors.T @ (eigenvalues / (level + eigenvalues) * along)) / level
 
 
-def _shrunk(values, room):
-    """Eigenvalues that fit into the rows there are, and how much has escaped: robust frequent directions."""
-    if len(values) <= room:
-        return values, 0.0
-    rank = room // 2
-    return values[:rank] - values[rank], values[rank]
-
-
 def write_rows(arrays, output, rows):
     """The rows of a sketch, and their Gram matrix."""
     n = len(rows)
@@ -115,29 +105,23 @@ def write_rows(arrays, output, rows):
     arrays["filled"][output] = n
 
 
-def _times_psi(new, base, values, vectors, b):
-    psi = new.potential(np.append(base + values, base))
-    along = vectors @ b
-    return psi[-1] * b + vectors.T @ ((psi[:-1] - psi[-1]) * along)
-
-
 def merge_newton_sketch(context, new):
     """Newton steps on a sketch: G = Λ + BᵀB, with B in the coordinates in which Λ is I."""
-    scale, ratios = context.units()
-    _, _, moves = context.offsets()
-    context.write_units(new.arrays, scale)
+    context.write_units(new.arrays)
     L, D, K = context.L, context.D, context.K
     prior = np.full(D, float(np.ravel(context.recipe.epsilon)[0]))
     if context.recipe.intercept:
         prior[context.recipe.d] = RIDGE_OF_INTERCEPT
-    parts = [points(context, lambda each: each.last_iterate(), ratios, moves)]
+    parts = [points(context, lambda each: each.last_iterate())]
     if context.averaging:
-        parts.append(points(context, lambda each: each.average(), ratios, moves))
+        parts.append(points(context, lambda each: each.average()))
     diagonals = context.add(lambda each: each.arrays["root"] ** -2.0 - prior) + prior
     diagonals = np.maximum(diagonals, prior)
     out = np.zeros((len(parts), L, D))
     for output in range(L):
-        natural = [_rows(each, output) / each.arrays["root"][output] * ratios[id(each)] for each in context.everyone]
+        natural = [
+            _rows(each, output) / each.arrays["root"][output] * context.ratios[id(each)] for each in context.everyone
+        ]
         root = 1.0 / np.sqrt(diagonals[output])
         values, vectors = _joined(context, [rows * root for rows in natural])
         for k, (points_of, origin) in enumerate(parts):
@@ -158,6 +142,8 @@ def merge_newton_sketch(context, new):
             kept = np.sqrt(values)[:, None] * vectors / root
         new.arrays["root"][output] = 1.0 / np.sqrt(diagonals[output])
         write_rows(new.arrays, output, kept * new.arrays["root"][output])
-    # points are kept in the coordinates in which Λ is I
-    put = {name: values for name, values in zip(("x", "average"), (out[0], out[-1]), strict=True)}
-    write_point(context, new, put["x"], put["average"], lambda name, value: _put(new, name, value / new.arrays["root"]))
+
+    def put(name, values):  # points are kept in the coordinates in which Λ is I
+        new.field(name)[:] = values / new.arrays["root"]
+
+    write_point(context, new, out[0], out[-1], put)

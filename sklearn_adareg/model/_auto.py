@@ -18,7 +18,6 @@ NEWTON_STEPS = 25  # of fit, at the most, where it ends at the minimiser
 MORE_PASSES, ROWS_PER_FEATURE = 3, 20  # of fit, where step sizes are learnt
 AUTO_AVERAGE = 2.0
 AUTO_REFRESH = 0.5
-NEWTON = {"eta": 2.0, "epsilon": 0.5, "average": 20.0}
 
 
 # The learner by sums: the step size 1 is Newton's, and what varies is the prior and the memory.
@@ -28,7 +27,7 @@ PENALISED_JOINT_PRIORS = (1e-6, 0.5)
 MEMORIES = (1.0, 0.998, 0.98)  # λ: what a round leaves of the rows before it
 DIAGONAL_MEMORIES = (0.97, 0.9, 0.8)  # of the candidates that keep a diagonal alone
 FEW_COORDINATES = 64  # up to which rows are read as dense ones, and there are diagonal candidates
-MOST_COUPLED = 700  # classes times coordinates of a softmax that share one matrix
+MOST_COUPLED = 400  # classes times coordinates of a softmax that share one matrix
 NEWTON_STACK = {"eta": (2.0, 8.0), "epsilon": 1.0, "average": 1.0}
 STACK = {"epsilon": 1.0, "average": 1.0}
 
@@ -45,9 +44,7 @@ def passes(params, recipe, rows):
         return NEWTON_STEPS if rows_count_alike(recipe) else 1
     if params["early_stopping"] or recipe.method == "algorithm1":
         return MOST_PASSES
-    if rows < ROWS_PER_FEATURE * recipe.d:
-        return 1
-    return MORE_PASSES
+    return 1 if rows < ROWS_PER_FEATURE * recipe.d else MORE_PASSES
 
 
 def rows_count_alike(recipe):
@@ -129,22 +126,9 @@ def choose_memories(params, few, joint, in_order):
 def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, in_order=True):
     """The resolved parameters that a state is built from.
 
-    Parameters
-    ----------
-    params : dict
-        The estimator's parameters.
-    X : matrix
-        The rows of the first call: their width counts, and for ``eta="theory"`` their size.
-    shape : ModelShape
-        The weight vectors.
-    theory_bounds : callable
-        Gives the largest ``target`` and ``weight`` of the first call, for ``eta="theory"``.
-    is_sparse : bool
-        Whether rows are sparse; decides the memory layout only.
-    feature_names : ndarray or None
-        The names of the features, by which blocks may name them.
-    in_order : bool
-        Whether rows come in their own order, so that the last ones may tell most about the next.
+    Of X, the rows of the first call, the width counts and, for ``eta="theory"``, the size; ``theory_bounds`` then gives the largest
+    ``target`` and ``weight``. ``is_sparse`` decides the memory layout only; blocks may go by ``feature_names``. ``in_order``: rows
+    come in their own order, so that the last ones may tell most about the next.
     """
     d = X.shape[1]
     _rules.check_width(d)
@@ -166,6 +150,11 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
     if paired:
         potential, potential_parameters = pair
         entry = _registry.potential(potential)
+    blocks = None
+    if _registry.STRUCTURES[structure].has_blocks:
+        from ._feature_blocks import resolve
+
+        blocks = resolve(params["blocks"], X, feature_names)
     intercept = bool(params["fit_intercept"])
     online = params["scaling"] == "online" and not information  # whose sums need no units
     recipe = Recipe(
@@ -175,11 +164,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         paired=paired,
         transformed=paired and not is_sparse and resolve_half_life(params["half_life"]) is None,
         structure=structure,
-        blocks=_resolve_blocks(params["blocks"], X, feature_names)
-        if _registry.STRUCTURES[structure].has_blocks
-        else None,
+        blocks=blocks,
         rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
-        loss=params["loss"],
         loss_parameters={name: params[name] for name in loss.parameters},
         degree=loss.degree,
         d=d,
@@ -200,11 +186,7 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         shifted=online and intercept and loss.starts_at_target,
         zeros=method not in ("algorithm1", "information") and params["average"] == "auto" and _rules.has_l1(params),
         weights_as_rows=online and params["eta"] == "auto" and entry.weights_as_rows,
-        domain=params["domain"],
-        radius=params["radius"],
-        update=params["update"],
-        alpha=params["alpha"],
-        l1_ratio=params["l1_ratio"],
+        **{name: params[name] for name in ("loss", "domain", "radius", "update", "alpha", "l1_ratio")},
         kept=kept,
         diagonal_kept=diagonal_kept,
         coupled=information
@@ -221,12 +203,6 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         _rules.check_forgetting(recipe)
     _rules.check_memory(recipe)
     return recipe
-
-
-def _resolve_blocks(blocks, X, feature_names):
-    from ._feature_blocks import resolve
-
-    return resolve(blocks, X, feature_names)
 
 
 def _steps(params, potential, structure, method, joint):

@@ -4,11 +4,15 @@ Code asks an entry for a fact and never compares names, so a new entry is served
 default that is safe for a piece of which nothing more is known.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
 
+BOTH_WAYS = np.array([-1.0, 1.0])
+FARTHEST = np.finfo(np.float64).max / 4  # up to here differences of margins can be represented
 LARGEST_EXPONENT = np.log(np.finfo(np.float64).max)
 
 
@@ -28,13 +32,42 @@ class Probabilities:
     logarithms: Callable
 
 
-def _bounded_exp(margins):
-    """Exp, and the largest number where that would overflow."""
-    return np.exp(np.minimum(margins, LARGEST_EXPONENT))
+def logistic(margins):
+    """Logistic for two classes, softmax for more."""
+    if margins.size == 1:  # without NumPy's machinery
+        margin = margins.item()
+        rare = math.exp(-abs(margin))
+        likely, rare = 1.0 / (1.0 + rare), rare / (1.0 + rare)
+        return np.array([[rare, likely] if margin > 0 else [likely, rare]])
+    if margins.shape[1] > 1:
+        return softmax(np.clip(margins, -FARTHEST, FARTHEST), axis=1)
+    return expit(margins * BOTH_WAYS)
+
+
+def log_logistic(margins):
+    """Logarithms of ``logistic``, exact where the probabilities round to 0 or 1."""
+    if margins.shape[1] > 1:
+        return log_softmax(np.clip(margins, -FARTHEST, FARTHEST), axis=1)
+    return log_expit(margins * BOTH_WAYS)
+
+
+def clipped(margins):
+    """Margins clipped to [−1, 1] and moved to [0, 1], as in SGDClassifier for the modified Huber loss."""
+    odds = (np.clip(margins, -1, 1) + 1) / 2
+    if odds.shape[1] == 1:
+        return np.column_stack([1 - odds[:, 0], odds[:, 0]])
+    total = odds.sum(axis=1, keepdims=True)
+    return np.where(total > 0, odds / np.where(total > 0, total, 1), 1 / odds.shape[1])
+
+
+def log_clipped(margins):
+    """Logarithms of ``clipped``; −inf for 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(clipped(margins))
 
 
 IDENTITY = Link(np.asarray)
-LOG = Link(_bounded_exp, logarithmic=True)
+LOG = Link(lambda margins: np.exp(np.minimum(margins, LARGEST_EXPONENT)), logarithmic=True)  # without overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +89,7 @@ class Loss:
     # mean loss → φ, the ratio of E ℓ'² to E ℓ'' where the model is right; None: not known
     dispersion: Callable | None = None
     clip: tuple = (-np.inf, np.inf)  # what the loss of a row is clipped to, to be bounded
-    plain: str = (
-        ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none is known
-    )
+    plain: str = ""  # the scikit-learn model that makes the same predictions from the same weights; empty: none
     summary: str = ""  # a clause for the documentation
 
     @property
@@ -121,9 +152,8 @@ class Structure:
     tells_errors: bool = False  # G⁻¹ is a covariance, if features are uncorrelated where G has zeros
     auto_potential: str = "adagrad"  # what potential="auto" is
     auto_pair: tuple | None = None  # potential and its parameters where "auto" stacks ψ and ψ²
-    memory: Callable | None = (
-        None  # (n_outputs, D) → bytes, of each block if it has blocks; None: a few numbers per feature and weight vector
-    )
+    # (n_outputs, D) → bytes, of each block if it has blocks; None: a few numbers per feature and weight vector
+    memory: Callable | None = None
     summary: str = ""  # for the documentation
 
 
@@ -169,10 +199,8 @@ class Method:
     """How a row becomes a loss and a step."""
 
     kernel: Callable  # gives the compiled class
-    newton: bool = False  # the structure takes Newton steps, in units of their own
     newton_members: bool = False  # its members take Newton steps, in units of the largest values
     has_bounds: bool = False  # its rounds are those of Algorithm 1, for which regret is bounded
-    judges_candidates: bool = False  # combines members by their losses, and keeps those of all
     forgets: bool = False  # can have a half-life
     learner: bool = False  # plays its rounds itself: sums over rows, without a structure or potential
     several: str = ""  # the recipe's field with a value for each of the weight vectors that are combined

@@ -15,17 +15,8 @@ EDGES = 4096  # that are looked at together
 
 
 def resolve(blocks, X, feature_names=None):
-    """The number of each feature's block, as a tuple, for a value of the parameter ``blocks``.
-
-    Parameters
-    ----------
-    blocks : "auto", int or list
-        As the estimators take it.
-    X : matrix
-        The rows of the first call; "auto" looks at their values.
-    feature_names : ndarray or None
-        The names of the features.
-    """
+    """The number of each feature's block, as a tuple, for a value of the parameter ``blocks``; "auto" looks at the values of X, the
+    rows of the first call."""
     automatic = isinstance(blocks, str)
     numbers = _from_rows(X) if automatic else block_numbers(blocks, X.shape[1], feature_names)
     return tuple(numbers.tolist())
@@ -33,9 +24,7 @@ def resolve(blocks, X, feature_names=None):
 
 def block_numbers(blocks, d, feature_names=None):
     """The number of the block of each of d coordinates, for a size or a list of groups."""
-    if isinstance(blocks, Integral):
-        return contiguous(d, int(blocks))
-    return from_groups(blocks, d, feature_names)
+    return contiguous(d, int(blocks)) if isinstance(blocks, Integral) else from_groups(blocks, d, feature_names)
 
 
 def contiguous(d, size):
@@ -52,9 +41,8 @@ def from_groups(groups, d, feature_names=None):
         taken = [i for i in own if numbers[i] >= 0]
         if taken or len(set(own)) < len(own):
             twice = taken[0] if taken else next(i for i in own if own.count(i) > 1)
-            raise ValueError(
-                f"blocks has feature {_name(twice, feature_names)} twice, and a feature has one block; leave one of the two out."
-            )
+            name = twice if feature_names is None else repr(str(feature_names[twice]))
+            raise ValueError(f"blocks has feature {name} twice, and a feature has one block; leave one of the two out.")
         if own:
             numbers[own] = count
             count += 1
@@ -100,10 +88,6 @@ def _index(member, d, feature_names):
     if not -d <= member < d:
         raise ValueError(f"blocks has the index {int(member)}, and X has {d} features; pass indices from 0 to {d - 1}.")
     return int(member) % d
-
-
-def _name(i, feature_names):
-    return i if feature_names is None else repr(str(feature_names[i]))
 
 
 # ---- "auto" ----------------------------------------------------------------------------------------------------------

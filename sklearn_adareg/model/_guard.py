@@ -7,7 +7,7 @@ and nothing else has to be put right for the model to go on.
 import threading
 import time
 
-LOOKS, PAUSE = (20, 1e-4)  # how often, and how many seconds apart, a learner looks whether readers have had their turn
+LOOKS, PAUSE = 20, 1e-4  # how often, and how many seconds apart, a learner looks whether readers have had their turn
 
 
 class Guard:

@@ -19,10 +19,8 @@ STAGES = (32, 256, 1024)
 WHITEN_FROM = 256  # rows
 MOST_NUMBERS = 2**22  # that are kept
 MOST_PRODUCTS = 2**29  # rows × features², for correlations
-SLIGHT, NOTHING = (
-    0.05,
-    1e-6,
-)  # of a row's curvature and gradient: an L2, and an L1 penalty that mixed features may have
+# of a row's curvature and gradient: an L2, and an L1 penalty that mixed features may have
+SLIGHT, NOTHING = 0.05, 1e-6
 
 
 def stages(recipe):
@@ -107,11 +105,9 @@ def _learn(state, transform, rows, targets, weights):
     recipe = state.recipe
     blocks = new_blocks(recipe)
     loss = _runtime.replay(blocks, transform, rows, targets, weights)
-    if loss is None or (
-        _feature_transform.mixes(transform) and not recipe.plain and not _suits(recipe, blocks, transform)
-    ):
-        return None
-    return loss, blocks, transform
+    leaves_alone = recipe.plain or not _feature_transform.mixes(transform)
+    suits = loss is not None and (leaves_alone or _suits(recipe, blocks, transform))
+    return (loss, blocks, transform) if suits else None
 
 
 def _suits(recipe, blocks, transform):
@@ -121,6 +117,8 @@ def _suits(recipe, blocks, transform):
     domain = _recipe.domain_kernel(recipe)
     if not all(np.array_equal(domain.confine(2 * w), 2 * w) for w in (*own, *coef)):
         return False
-    curvatures, gradients = _runtime.scales_of_rows(blocks)
+    structures = [_runtime.method_of(block).structure for block in blocks]
+    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
+    gradients = np.concatenate([structure.gradients_of_rows() for structure in structures])
     l1, l2 = recipe.alpha * recipe.l1_ratio, recipe.alpha * (1 - recipe.l1_ratio)
     return l1 <= NOTHING * np.median(gradients) and l2 <= SLIGHT * np.median(curvatures)

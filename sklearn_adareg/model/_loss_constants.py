@@ -62,27 +62,22 @@ class LossConstants:
         constants : LossConstants
             The same constants.
         """
-        return LossConstants(
-            **{name: value if isinstance(value, str) else float(value) for name, value in vars(self).items()}
-        )
+        fields = vars(self).items()
+        return LossConstants(**{name: value if isinstance(value, str) else float(value) for name, value in fields})
+
+
+def _constants(*values):
+    return LossConstants(**dict(zip(LossConstants.__dataclass_fields__, values, strict=False)))
 
 
 def _curved(lipschitz, strong_convexity, lowest, largest):
     """With β = σ/γ²."""
-    return LossConstants(
-        lipschitz=lipschitz,
-        strong_convexity=strong_convexity,
-        exp_concavity=strong_convexity / lipschitz**2,
-        lowest=lowest,
-        largest=largest,
-    )
+    return _constants(lipschitz, strong_convexity, strong_convexity / lipschitz**2, lowest, largest)
 
 
 def _flat(lipschitz, lowest, largest, reason=LINEAR_PARTS):
     """Without curvature."""
-    return LossConstants(
-        lipschitz=lipschitz, strong_convexity=0.0, exp_concavity=0.0, lowest=lowest, largest=largest, reason=reason
-    )
+    return _constants(lipschitz, 0.0, 0.0, lowest, largest, reason)
 
 
 def log_loss(B, Y):
@@ -133,9 +128,7 @@ def squared_hinge(B, Y):
 
 def modified_huber(B, Y):
     """The squared hinge, linear below ym = −1: for B ≤ 1 it is the squared hinge. Beyond, |f'| ≤ 4 and −4ym is the largest value."""
-    if B <= 1:
-        return squared_hinge(B, Y)
-    return _flat(4.0, 0.0, 4 * B)
+    return squared_hinge(B, Y) if B <= 1 else _flat(4.0, 0.0, 4 * B)
 
 
 def squared_error(B, Y):
@@ -186,9 +179,7 @@ def _squared_excess(B, E, lowest, flat):
     steepest, reach = 2 * E, 2 * B
     whole = not flat or reach <= E
     beta = 1 / (2 * E**2) if whole else 1 / (reach * E) - 1 / (2 * reach**2)
-    return LossConstants(
-        lipschitz=steepest, strong_convexity=0.0 if flat else 2.0, exp_concavity=beta, lowest=lowest, largest=E**2
-    )
+    return _constants(steepest, 0.0 if flat else 2.0, beta, lowest, E**2)
 
 
 def poisson(B, Y):
@@ -200,6 +191,5 @@ def poisson(B, Y):
     least, most = np.exp(-B), np.exp(B)
     with np.errstate(divide="ignore"):
         at_Y = np.clip(np.log(Y), -B, B)
-    return _curved(
-        np.maximum(most, Y - least), least, np.minimum(least, np.exp(at_Y) - Y * at_Y), np.maximum(most, least + Y * B)
-    )
+    lowest, largest = np.minimum(least, np.exp(at_Y) - Y * at_Y), np.maximum(most, least + Y * B)
+    return _curved(np.maximum(most, Y - least), least, lowest, largest)

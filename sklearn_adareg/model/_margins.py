@@ -15,7 +15,8 @@ def margins(X, coef, intercept, limits=None):
 
     ``limits``, (2, d), are the least and the largest value of each feature that count: what is beyond counts as they do.
     """
-    if type(X) is np.ndarray and len(X) == 1 and type(coef) is np.ndarray and _small(X, coef):
+    small = type(X) is np.ndarray and len(X) == 1 and type(coef) is np.ndarray and coef.size <= FEW
+    if small and X.dtype == np.float64 and X.flags.c_contiguous and coef.flags.c_contiguous:
         result = _small_arrays.margins(X, coef, intercept, limits)
         if result is not None:
             return result
@@ -39,11 +40,6 @@ def limited(X, limits):
     if ((X.data >= low) & (X.data <= high)).all():
         return X
     return type(X)((np.clip(X.data, low, high), X.indices, X.indptr), shape=X.shape)
-
-
-def _small(row, coef):
-    """Whether compiled loops can read both, and are done sooner than NumPy."""
-    return coef.size <= FEW and row.dtype == np.float64 and row.flags.c_contiguous and coef.flags.c_contiguous
 
 
 def _bounded(row, coef, intercept):

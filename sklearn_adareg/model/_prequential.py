@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._kernels.prequential import _quantile_tracks, _records
+from .._kernels.prequential import _records
 from ._recipe import DamagedState
 
 NAMES = ("rows", "loss", "weight", "mistakes", "clipped", "variance")  # as ``_records`` has them
@@ -25,7 +25,7 @@ class Progress:
 
     def __init__(self, targets=0):
         self.sums, self.points = _records.allocate()
-        self.tracks = _quantile_tracks.allocate(targets)
+        self.tracks = _records.Tracks.allocate(targets)
 
     def copy(self):
         """Independent records that go on from here."""

@@ -102,14 +102,7 @@ class Recipe:
     @property
     def block_sizes(self):
         """How many coordinates each matrix of the structure has: D, unless the structure has blocks."""
-        if self.blocks is None:
-            return (self.D,)
-        return (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
-
-    @property
-    def shape(self):
-        """The weight vectors."""
-        return ModelShape(self.n_outputs, self.joint, self.outputs_are_classes, self.rows_of_coef)
+        return (self.D,) if self.blocks is None else (*np.bincount(self.blocks).tolist(), *[1] * self.intercept)
 
     @cached_property
     def D(self):
@@ -163,13 +156,6 @@ def loss_kernel(recipe, first_output=0):
         return entry.joint_kernel()
     point = entry.kernel(*map(recipe.loss_parameters.get, entry.parameters))
     return _losses.OneVsRest(point, first_output) if recipe.outputs_are_classes else point
-
-
-def losses_by_output(recipe):
-    """Pairs of weight vectors that learn from one loss, and that loss: all of them jointly, or each by itself."""
-    if recipe.joint:
-        return [(np.arange(recipe.n_outputs), loss_kernel(recipe))]
-    return [(np.array([output]), loss_kernel(recipe, output)) for output in range(recipe.n_outputs)]
 
 
 def to_plain(recipe):

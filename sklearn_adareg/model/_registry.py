@@ -4,21 +4,24 @@ A new loss, potential, structure or domain is one class in ``_kernels`` and one 
 needed, so an entry can also be added while the program runs.
 """
 
+from functools import partial
+from importlib import import_module
+
 import numpy as np
 
-from .._kernels.domains import _domains, _l2_ball, _simplex
+from .._kernels.domains import _domains, _l2_ball, _polyhedra
 from .._kernels.losses import _losses
 from .._kernels.potentials import _potentials
-from . import _links, _loss_constants, _spectra
+from . import _entries, _loss_constants, _spectra
 from ._entries import LOG, Domain, Loss, Method, Potential, Probabilities, Structure, Update
 from ._spectral_potential import SpectralPotential
 
-LINEAR_REGRESSION, LINEAR_SVC = "sklearn.linear_model.LinearRegression", "sklearn.svm.LinearSVC"
+LINEAR_SVC = "sklearn.svm.LinearSVC"
 
 
-def _twice(mean_loss):
-    """The mean square of residuals, of which the loss is half."""
-    return 2 * mean_loss
+def having(facts):
+    """These facts of an entry, which are true."""
+    return dict.fromkeys(facts.split(), True)
 
 
 LEAST_PROBABILITY = 1e-3  # to which certificates clip probabilities, and to 1 minus it from above
@@ -26,7 +29,7 @@ CLASSIFICATION_LOSSES = {
     "log_loss": Loss(
         _losses.LogLoss,
         joint_kernel=_losses.Softmax,
-        probabilities=Probabilities(_links.logistic, _links.log_logistic),
+        probabilities=Probabilities(_entries.logistic, _entries.log_logistic),
         constants=_loss_constants.log_loss,
         joint_constants=_loss_constants.softmax,
         dispersion=np.ones_like,
@@ -38,45 +41,39 @@ CLASSIFICATION_LOSSES = {
     "squared_hinge": Loss(_losses.SquaredHinge, constants=_loss_constants.squared_hinge, curved=True, plain=LINEAR_SVC),
     "modified_huber": Loss(
         _losses.ModifiedHuber,
-        probabilities=Probabilities(_links.clipped, _links.log_clipped),
+        probabilities=Probabilities(_entries.clipped, _entries.log_clipped),
         constants=_loss_constants.modified_huber,
         curved=True,
         plain=LINEAR_SVC,
     ),
     "perceptron": Loss(_losses.Perceptron, constants=_loss_constants.perceptron, has_minimiser=False, plain=LINEAR_SVC),
 }
+
+
+def _regression(kernel, constants, parameters=(), **facts):
+    return Loss(kernel, parameters, constants=constants, plain="sklearn.linear_model.LinearRegression", **facts)
+
+
 REGRESSION_LOSSES = {
-    "squared_error": Loss(
+    "squared_error": _regression(
         _losses.SquaredError,
-        constants=_loss_constants.squared_error,
+        _loss_constants.squared_error,
         degree=2,
         curved=True,
-        dispersion=_twice,
-        plain=LINEAR_REGRESSION,
+        dispersion=lambda mean_loss: 2 * mean_loss,
     ),
-    "huber": Loss(
-        _losses.Huber, ("huber_delta",), constants=_loss_constants.huber, degree=2, curved=True, plain=LINEAR_REGRESSION
+    "huber": _regression(_losses.Huber, _loss_constants.huber, ("huber_delta",), degree=2, curved=True),
+    "absolute_error": _regression(_losses.AbsoluteError, _loss_constants.absolute_error, degree=1),
+    "quantile": _regression(_losses.Quantile, _loss_constants.quantile, ("quantile",), degree=1),
+    "epsilon_insensitive": _regression(
+        _losses.EpsilonInsensitive, _loss_constants.epsilon_insensitive, ("insensitivity",), degree=1
     ),
-    "absolute_error": Loss(
-        _losses.AbsoluteError, constants=_loss_constants.absolute_error, degree=1, plain=LINEAR_REGRESSION
-    ),
-    "quantile": Loss(
-        _losses.Quantile, ("quantile",), constants=_loss_constants.quantile, degree=1, plain=LINEAR_REGRESSION
-    ),
-    "epsilon_insensitive": Loss(
-        _losses.EpsilonInsensitive,
-        ("insensitivity",),
-        constants=_loss_constants.epsilon_insensitive,
-        degree=1,
-        plain=LINEAR_REGRESSION,
-    ),
-    "squared_epsilon_insensitive": Loss(
+    "squared_epsilon_insensitive": _regression(
         _losses.SquaredEpsilonInsensitive,
+        _loss_constants.squared_epsilon_insensitive,
         ("insensitivity",),
-        constants=_loss_constants.squared_epsilon_insensitive,
         degree=2,
         curved=True,
-        plain=LINEAR_REGRESSION,
     ),
     "poisson": Loss(
         _losses.Poisson,
@@ -114,8 +111,7 @@ PROVED = ("full", "block", "sketch", "diag", "iso")  # structures with closed fo
 POTENTIALS = {
     "adagrad": Potential(
         _potentials.AdaGrad,
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power"),
         exponent=lambda: 0.5,
         rates=(0.5, 5.0),
         auto_by_structure={"block": (1.0, 1.0), "kronecker": (1.0, 1.0)},
@@ -125,13 +121,9 @@ POTENTIALS = {
     ),
     "ons": Potential(
         _potentials.OnlineNewton,
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power inverse newton weights_as_rows"),
         exponent=lambda: 1.0,
-        inverse=True,
-        newton=True,
         rates=(1.0, 10.0),
-        weights_as_rows=True,
         value=lambda h, eta, p: -eta * np.sum(np.log(h)),
         auto=(1.0, 1.0),
         auto_by_structure={"full": (4.0, 1.0), "block": (3.0, 1.0), "kronecker": (16.0, 1.0)},
@@ -141,8 +133,7 @@ POTENTIALS = {
     "pnorm": Potential(
         _potentials.PNorm,
         ("p",),
-        operator_antitone=True,
-        power=True,
+        **having("operator_antitone power"),
         exponent=lambda p: 1 / (p + 1),
         rates=(0.5, 5.0),
         auto_by_structure={"block": (0.5, 1.0), "kronecker": (0.5, 1.0)},
@@ -153,90 +144,33 @@ POTENTIALS = {
 }
 
 
-# The kernels of structures and methods are loaded when a model is made that runs on them.
+def _load(path):
+    """A class in ``_kernels``, whose module is loaded when a model is made that runs on it."""
+    module, name = path.rsplit(".", 1)
+    return getattr(import_module(f".._kernels.{module}", __package__), name)
 
 
-def _full_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.full._full_ons import FullONS
-
-        return FullONS
-    from .._kernels.preconditioners.full._spectral import FullSpectral
-
-    return FullSpectral
-
-
-def _block_kernel(recipe):
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.block._block_ons import BlockONS
-
-        return BlockONS
-    from .._kernels.preconditioners.block._block_spectral import BlockSpectral
-
-    return BlockSpectral
+def _by_potential(of_inverse, of_others):
+    """The class for ψ(λ) = η/λ, and that for any other ψ."""
+    return lambda recipe: _load(of_inverse if potential(recipe.potential).inverse else of_others)
 
 
 def _sketch_kernel(recipe):
+    path = "preconditioners.sketch._sketch."
     if METHODS[recipe.method].newton_members:
-        from .._kernels.preconditioners.sketch._sketch_newton import SketchNewton
-
-        return SketchNewton
-    if potential(recipe.potential).inverse:
-        from .._kernels.preconditioners.sketch._sketch_ons import SketchONS
-
-        return SketchONS
-    from .._kernels.preconditioners.sketch._sketch_spectral import SketchSpectral
-
-    return SketchSpectral
-
-
-def _kronecker_kernel(recipe):
-    from .._kernels.preconditioners.kronecker._kronecker import Kronecker
-
-    return Kronecker
+        return _load(path + "SketchNewton")
+    return _by_potential(path + "SketchONS", path + "SketchSpectral")(recipe)
 
 
 def _diag_kernel(recipe):
-    if recipe.paired:
-        from .._kernels.preconditioners.diagonal._paired import PairedDiagonal
-
-        return PairedDiagonal
-    from .._kernels.preconditioners.diagonal._diagonal import Diagonal
-
-    return Diagonal
+    return _load("preconditioners.diagonal._diagonal." + ("PairedDiagonal" if recipe.paired else "Diagonal"))
 
 
 def _iso_kernel(recipe):
     """Isotropic dual averaging moves every coordinate each round; without domain and penalty it is kept as one product."""
-    from .._kernels.preconditioners.diagonal._isotropic import Isotropic, IsotropicDual
-
-    return IsotropicDual if recipe.dual and recipe.plain else Isotropic
-
-
-def _one_model():
-    from .._kernels.aggregation._methods import Method
-
-    return Method
-
-
-def _learner():
-    from .._kernels.loop._learner import Learner
-
-    return Learner
-
-
-def _stack():
-    from .._kernels.aggregation._stack import Stack
-
-    return Stack
-
-
-def _full_memory(outputs, D):
-    return 8 * (3 * outputs + 2) * D * D  # three matrices per weight vector, and two to work in
-
-
-def _block_memory(outputs, D):
-    return 8 * outputs * D * (4 * D + 8)  # four matrices per weight vector or two and their corrections, and vectors
+    if recipe.dual and recipe.plain:
+        return _load("preconditioners.diagonal._isotropic.IsotropicDual")
+    return _load("preconditioners.diagonal._isotropic.Isotropic")
 
 
 def _sketch_memory(outputs, D, rank, whole):
@@ -245,83 +179,64 @@ def _sketch_memory(outputs, D, rank, whole):
     return 8 * (outputs * (3 * rank * D + 10 * D + 20 * rank * rank) + of_projections)
 
 
-def _kronecker_memory(outputs, D):
-    # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
-    return 48 * (outputs * outputs + D * D) + 72 * outputs * D
-
-
 STRUCTURES = {
     "full": Structure(
-        _full_kernel,
-        takes_more_outputs=True,
-        newton=True,
-        forgets=True,
-        tells_errors=True,
+        _by_potential("preconditioners.full._full.FullONS", "preconditioners.full._full.FullSpectral"),
+        **having("takes_more_outputs newton forgets tells_errors"),
         spectrum=_spectra.eigenvalues,
         auto_potential="ons",
-        memory=_full_memory,
+        # three matrices per weight vector, and two to work in
+        memory=lambda outputs, D: 8 * (3 * outputs + 2) * D * D,
         summary=r"any positive definite matrix (:math:`O(d^2)` per round)",
     ),
     "block": Structure(
-        _block_kernel,
-        takes_more_outputs=True,
-        forgets=True,
-        tells_errors=True,
-        has_blocks=True,
+        _by_potential("preconditioners.block._block.BlockONS", "preconditioners.block._block.BlockSpectral"),
+        **having("takes_more_outputs forgets tells_errors has_blocks"),
         auto_potential="ons",
         spectrum=_spectra.of_blocks,
-        memory=_block_memory,
+        # four matrices per weight vector or two and their corrections, and vectors
+        memory=lambda outputs, D: 8 * outputs * D * (4 * D + 8),
         summary=r"block-diagonal matrices, see ``blocks`` (:math:`O(\sum n^2)` per round over the blocks that the row touches, "
         "of n features each)",
     ),
     "sketch": Structure(
         _sketch_kernel,
-        has_rank=True,
-        newton_stack=True,
+        **having("has_rank newton_stack"),
         auto_potential="ons",
         spectrum=_spectra.of_sketch,
         memory=_sketch_memory,
         summary=r"a multiple of the identity and ``rank`` directions beside it (:math:`O(\mathrm{rank} \cdot d)` per round)",
     ),
     "kronecker": Structure(
-        _kronecker_kernel,
-        couples_outputs=True,
-        powers_only=True,
-        mirror_descent_only=True,
+        lambda recipe: _load("preconditioners.kronecker._kronecker.Kronecker"),
+        **having("couples_outputs powers_only mirror_descent_only"),
         takes_domains=False,
         auto_potential="ons",
-        memory=_kronecker_memory,
+        # six matrices per factor, and six numbers per weight; more where an L2 penalty makes steps of full rank
+        memory=lambda outputs, D: 48 * (outputs * outputs + D * D) + 72 * outputs * D,
         summary=r"for several classes or targets, K of them, a Kronecker product of a K×K and a d×d matrix "
         "(:math:`O(K^2 + d^2 + Kd)` per round)",
     ),
     "diag": Structure(
         _diag_kernel,
-        takes_more_outputs=True,
-        takes_l1=True,
-        stack=True,
+        **having("takes_more_outputs takes_l1 stack sparse_rounds forgets tells_errors own_steps"),
         auto_pair=("pnorm", {"p": 2.0}),
-        sparse_rounds=True,
-        forgets=True,
-        tells_errors=True,
-        own_steps=True,
         spectrum=_spectra.diagonal,
         summary=r"diagonal matrices (:math:`O(\mathrm{nnz})` per round)",
     ),
     "iso": Structure(
         _iso_kernel,
-        takes_more_outputs=True,
-        takes_l1=True,
-        stack=True,
-        sparse_rounds=True,
-        forgets=True,
-        one_step_size=True,
+        **having("takes_more_outputs takes_l1 stack sparse_rounds forgets one_step_size"),
         spectrum=_spectra.mean_diagonal,
         summary=r"multiples of the identity (:math:`O(\mathrm{nnz})` per round)",
     ),
 }
+
+
+_stack = partial(_load, "aggregation._stack.Stack")
 METHODS = {
-    "algorithm1": Method(_one_model, has_bounds=True, forgets=True),
-    "information": Method(_learner, learner=True, forgets=True, several="epsilon"),
+    "algorithm1": Method(partial(_load, "aggregation._methods.Method"), has_bounds=True, forgets=True),
+    "information": Method(partial(_load, "loop._learner.Learner"), learner=True, forgets=True, several="epsilon"),
     "newton_stack": Method(_stack, newton_members=True, several="eta", prefix="stack_"),
     "stack": Method(_stack, several="eta", prefix="stack_", forgets=True),
 }
@@ -338,7 +253,7 @@ DOMAINS = {
         formula=r"\|w\|_2 \le r",
     ),
     "box": Domain(
-        _domains.Box,
+        _polyhedra.Box,
         has_radius=True,
         coordinatewise=True,
         diameter=lambda r, d: 2 * r * np.sqrt(d),
@@ -348,7 +263,7 @@ DOMAINS = {
         formula=r"|w_i| \le r",
     ),
     "l1": Domain(
-        _simplex.L1Ball,
+        _polyhedra.L1Ball,
         has_radius=True,
         diameter=lambda r, d: 2 * r,
         sup_diameter=lambda r, d: 2 * r,
@@ -357,7 +272,7 @@ DOMAINS = {
         formula=r"\|w\|_1 \le r",
     ),
     "simplex": Domain(
-        _simplex.Simplex,
+        _polyhedra.Simplex,
         has_radius=True,
         diameter=lambda r, d: r * np.sqrt(2),
         sup_diameter=lambda r, d: r,
@@ -366,7 +281,7 @@ DOMAINS = {
         start=lambda r, d: r / d,
         formula=r"w \ge 0, \sum w_i = r",
     ),
-    "nonnegative": Domain(_domains.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
+    "nonnegative": Domain(_polyhedra.Nonnegative, coordinatewise=True, formula=r"w \ge 0"),
 }
 UPDATES = {
     "mirror_descent": Update(formula=r"\Pi(x_t - H_t g_t)"),

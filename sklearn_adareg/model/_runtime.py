@@ -13,8 +13,7 @@ from joblib import effective_n_jobs
 from .._kernels.data._small_arrays import sparse_margins
 from .._kernels.loop import _rounds
 from .._kernels.preconditioners._structures import Structure
-from .._kernels.prequential._quantile_tracks import Tracks
-from .._kernels.prequential._records import Records, Transcript
+from .._kernels.prequential._records import Records, Tracks, Transcript
 from . import _feature_transform, _margins, _recipe, _registry
 from ._interrupts import in_threads
 from ._rows import make_rows, reading
@@ -73,17 +72,13 @@ def records_of(state):
     """The compiled records bound to the arrays of a state's progress."""
     progress, bound = state.progress, state.runtime.records
     if bound is None or bound[0] is not progress:
-        bound = state.runtime.records = (progress, _new_records(state))
+        loss, tracks = _registry.loss(state.recipe.loss), None
+        if len(progress.tracks):
+            tracks = Tracks(progress.tracks, loss.link.logarithmic)
+        classes = 0 if state.classes is None else len(state.classes)
+        bound = progress, Records(progress.sums, progress.points, classes, *loss.clip, tracks)
+        state.runtime.records = bound
     return bound[1]
-
-
-def _new_records(state):
-    progress, loss = state.progress, _registry.loss(state.recipe.loss)
-    tracks = None
-    if len(progress.tracks):
-        tracks = Tracks(progress.tracks, loss.link.logarithmic)
-    classes = 0 if state.classes is None else len(state.classes)
-    return Records(progress.sums, progress.points, classes, *loss.clip, tracks)
 
 
 def published(state):
@@ -112,13 +107,6 @@ def in_block_coordinates(blocks):
     if len(weights) > 1:  # contiguous, as a single row is anyway
         coef, intercepts = coef.copy(), intercepts.copy()
     return coef, intercepts
-
-
-def scales_of_rows(blocks):
-    """The mean curvatures that rows add, and root mean squares of their gradients, (n_outputs, d), in the blocks' coordinates."""
-    structures = [method_of(block).structure for block in blocks]
-    curvatures = np.concatenate([structure.curvatures_of_rows() for structure in structures])
-    return curvatures, np.concatenate([structure.gradients_of_rows() for structure in structures])
 
 
 def _published(blocks, *at):
@@ -274,11 +262,14 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None, margins=No
         "class_counts": None if state.class_counts is None else state.class_counts.copy(),
     }
     try:
-        transcripts = [
-            Transcript(len(order), block.recipe.n_outputs, margins is not None) if new else None
-            for block in state.blocks
+        shown = margins is not None
+        transcripts = [Transcript(len(order), block.recipe.n_outputs, shown) if new else None for block in state.blocks]
+        counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
+        tasks = [
+            partial(_play_block, block, own, order, targets, weights, new, None, count, transcript)
+            for block, own, count, transcript in zip(state.blocks, rows, counts, transcripts, strict=True)
         ]
-        tallies = _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts)
+        tallies = in_threads(tasks, effective_n_jobs(n_jobs))
         first = min(range(len(tallies)), key=lambda k: tallies[k].rounds)
         failed = tallies[first]
         structure = method_of(state.blocks[first]).structure
@@ -300,16 +291,6 @@ def play(state, rows, order, targets, weights, new=True, n_jobs=None, margins=No
     return Outcome(short.loss, short.weight, short.rounds, failed.status, structure)
 
 
-def _play_blocks(state, rows, order, targets, weights, new, n_jobs, transcripts):
-    """The tallies of all blocks. However this ends, no thread is left behind."""
-    counts = [state.class_counts if new else None, *[None] * (len(state.blocks) - 1)]
-    tasks = [
-        partial(_play_block, block, own, order, targets, weights, new, None, count, transcript)
-        for block, own, count, transcript in zip(state.blocks, rows, counts, transcripts, strict=True)
-    ]
-    return in_threads(tasks, effective_n_jobs(n_jobs))
-
-
 def _play_block(block, rows, order, targets, weights, new, records, counts, transcript=None):
     method = block.runtime.method or method_of(block)
     method.first_sight = new
@@ -318,12 +299,11 @@ def _play_block(block, rows, order, targets, weights, new, records, counts, tran
     if method.bound_to is not block.recipe:  # which holds the parameters of the loss
         method.bind_loss(_recipe.loss_kernel(block.recipe, block.first_output))
         method.bound_to = block.recipe
-    own_targets = targets
     if targets.shape[1] > 1:
-        own_targets = np.ascontiguousarray(targets[:, block.outputs()])
+        targets = np.ascontiguousarray(targets[:, block.outputs()])
     if _registry.METHODS[block.recipe.method].learner:
-        return method.play(rows, order, own_targets, weights, records, counts, transcript)
-    return _rounds.run_rounds(method, rows, order, own_targets, weights, records, counts, transcript)
+        return method.play(rows, order, targets, weights, records, counts, transcript)
+    return _rounds.run_rounds(method, rows, order, targets, weights, records, counts, transcript)
 
 
 def _joined(transcripts):

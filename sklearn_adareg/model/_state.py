@@ -55,19 +55,16 @@ class Block:
 
     def forget_rows(self):
         """Keep no row, and nothing of rows kept before."""
-        self.arrays = {
-            name: array.copy() if name.startswith("row_") else array for name, array in self.without_room().items()
-        }
+        arrays = self.without_room().items()
+        self.arrays = {name: array.copy() if name.startswith("row_") else array for name, array in arrays}
         self.runtime = Runtime()
 
     def copy(self):
         """An independent block that goes on from here."""
         twin = object.__new__(Block)
         vars(twin).update(vars(self), runtime=Runtime())
-        twin.arrays = {
-            name: value.copy(order="K") if isinstance(value, np.ndarray) else value
-            for name, value in self.arrays.items()
-        }
+        arrays = self.arrays.items()
+        twin.arrays = {name: a.copy(order="K") if isinstance(a, np.ndarray) else a for name, a in arrays}
         return twin
 
 
@@ -81,15 +78,7 @@ class Snapshot(NamedTuple):
 
 
 class State:
-    """A model in the making.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The resolved parameters that decide which kernels run, with which numbers.
-    classes : ndarray or None
-        The labels of a classifier.
-    """
+    """A model in the making, from its recipe and the labels of a classifier."""
 
     feature_transform = None  # the coordinates that the blocks learn in; None: those of the rows
     units_from_rows = False  # features got their units from rows before these were predicted
@@ -97,8 +86,7 @@ class State:
     beginning = None  # the first rows, while coordinates are to be chosen: (rows, targets, weights) of each part
 
     def __init__(self, recipe, classes=None):
-        self.recipe = recipe
-        self.classes = classes
+        self.recipe, self.classes = recipe, classes
         self.class_counts = None if classes is None else np.zeros(len(classes))
         self.blocks = new_blocks(recipe)
         self.beginning = () if recipe.transformed else None
@@ -142,9 +130,7 @@ class State:
         kept["snapshot"] = None if sparse_snapshot is None else tuple(sparse_snapshot)
         kept["recipe"] = _recipe.to_plain(self.recipe)
         kept["progress"] = self.progress.to_plain()
-        kept["blocks"] = [
-            {"n_outputs": block.recipe.n_outputs, "arrays": block.without_room()} for block in self.blocks
-        ]
+        kept["blocks"] = [{"n_outputs": own.recipe.n_outputs, "arrays": own.without_room()} for own in self.blocks]
         return {"format": FORMAT, **kept}
 
 
@@ -174,3 +160,48 @@ def split_outputs(recipe):
     if is_one_block(recipe) or outputs == 1:
         return [range(outputs)]
     return np.array_split(np.arange(outputs), min(outputs, max(4, 2 * -(-outputs // 16))))
+
+
+# ---- weight vectors taken from one block to another that has more of them ----------------------------------------------
+
+
+def output_axes(recipe):
+    """For each array the axis that goes by weight vectors, and how many numbers each has along it: (axis, per weight vector).
+
+    None for an array that belongs to no weight vector. Matrices over all weight vectors, whose two axes go by them, are left out.
+    """
+    few, more = (_recipe.allocate(recipe, outputs) for outputs in (3, 4))
+    axes = {}
+    for name, array in few.items():
+        if isinstance(array, np.ndarray):
+            growth = np.subtract(more[name].shape, array.shape)
+            along = np.flatnonzero(growth)
+            if len(along) < 2:
+                axes[name] = (int(along[0]), int(growth[along[0]])) if len(along) else None
+    return axes
+
+
+def outputs_of(which, many, members):
+    """Where the numbers of some of so many weight vectors are: member r of k is at r·many + k."""
+    return (np.arange(members)[:, None] * many + which).ravel()
+
+
+def copy_outputs(block, to, old, which, axes):
+    """Give outputs ``to`` of a block what the outputs ``which`` of an older one have; and what belongs to no output."""
+    for name, axis in axes.items():
+        source, target = old.arrays[name], block.arrays[name]
+        if axis is None:
+            target[...] = source
+            continue
+        source, target = np.moveaxis(source, axis[0], 0), np.moveaxis(target, axis[0], 0)
+        before, after = old.recipe.n_outputs, block.recipe.n_outputs
+        target[outputs_of(to, after, axis[1])] = source[outputs_of(which, before, axis[1])]
+        target[after * axis[1] :] = source[before * axis[1] :]  # numbers behind those of the weight vectors
+
+
+def copy_known(block, blocks, places, axes):
+    """Give a block what older ones know of its weight vectors, which are at these places among those of all blocks."""
+    for old in blocks:
+        own = places[old.outputs()] - block.first_output
+        here = np.flatnonzero((own >= 0) & (own < block.recipe.n_outputs))
+        copy_outputs(block, own[here], old, here, axes)

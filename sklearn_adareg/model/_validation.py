@@ -200,11 +200,9 @@ def check_rows(estimator, X):
     """Rows to predict for."""
     X = without_lists(X)
     check_row_pointers(X)
-    if needs_no_conversion(X) and known_shape(estimator, X):
-        check_finite(estimator, X)
-    else:
+    if not (needs_no_conversion(X) and known_shape(estimator, X)):
         X = _converted(estimator, X, reset=False, ensure_all_finite=False, **CONVERSION)
-        check_finite(estimator, X)
+    check_finite(estimator, X)
     check_columns(X)
     return X
 
@@ -224,32 +222,18 @@ def check_rows_and_targets(estimator, X, y, *, reset, numeric, finite=True):
         y = plain
         if reset or not known_shape(estimator, X):
             X, y = validate_data(estimator, X, y, reset=reset, skip_check_array=True)
-        if finite:
-            check_finite(estimator, X)
-        if type(X) is not np.ndarray:
-            check_row_lengths(X)
-            if finite:
-                check_columns(X)
-        return X, y
-    with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
-        X, y = _converted(
-            estimator,
-            X,
-            y,
-            reset=reset,
-            order="C",
-            multi_output=True,
-            y_numeric=numeric,
-            ensure_all_finite=False,
-            **CONVERSION,
-        )
-    if numeric and y.dtype.kind in "US":  # which scikit-learn lets through
-        raise ValueError(_text_in_targets(estimator))
+    else:
+        how = {"order": "C", "multi_output": True, "y_numeric": numeric, "ensure_all_finite": False, **CONVERSION}
+        with np.errstate(over="ignore", invalid="ignore"):  # of sums of large values
+            X, y = _converted(estimator, X, y, reset=reset, **how)
+        if numeric and y.dtype.kind in "US":  # which scikit-learn lets through
+            raise ValueError(_text_in_targets(estimator))
     if finite:
         check_finite(estimator, X)
-    check_row_lengths(X)
-    if finite:
-        check_columns(X)
+    if type(X) is not np.ndarray:
+        check_row_lengths(X)
+        if finite:
+            check_columns(X)
     return X, y
 
 

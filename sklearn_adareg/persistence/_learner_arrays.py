@@ -7,12 +7,13 @@ counts, weights of candidates, sums of squares.
 
 import numpy as np
 
-from .._kernels.aggregation._fixed_share import SCALES
+from .._kernels.aggregation._fixed_share import SCALES, positions
 from .._kernels.loop import _learner
 from ..model._state import rows_held
 
 # of ``numbers``, before the schedule: for each memory when it is due, and how many of the rows it has absorbed
 ROWS, BEGINNING, ANEW = -3, -2, -1
+WAKE, DECIDE, LEVEL, SPREAD = 0, 1, 2, 3  # of ``rests``
 SQUARES, ENTRIES, SIZE, LOW, HIGH, LEAST, MOST = 1, 3, 4, 5, 6, 7, 8  # rows of ``columns``
 UNLIMITED = 1e300
 MOST_ROWS = _learner.KEPT + _learner.MOST  # that there is room for
@@ -74,6 +75,9 @@ def _wrong_schedule(layout, arrays):
         return "the numbers of rows that its memories have absorbed are none"
     if not ((due >= 0).all() and (due <= rounds + _learner.MOST).all()):
         return "the rounds in which its memories are due are none"
+    times, spread = arrays["rests"][:, [WAKE, DECIDE]], arrays["rests"][:, SPREAD]
+    if not ((times >= 0).all() and (times <= rounds + _learner.CYCLE).all() and (spread >= 0).all()):
+        return "the rounds in which its candidates rest are none"
     if not 0 <= numbers[ANEW] <= max(1.0, np.ceil(_learner.GROWTH * rounds)):
         return "the round in which it begins anew is none"
     return None
@@ -98,8 +102,7 @@ def _wrong_weights(layout, arrays):
     """Why the weights of candidates are none, in a clause."""
     shares, layers = arrays["shares"], arrays["share_layers"]
     regressions = arrays["share_regressions"].shape[1] if "share_regressions" in arrays else 0
-    bases, several = layout.B, len(SCALES)
-    n = several * bases + regressions
+    n = len(SCALES) * layout.B + regressions
     if shares[:, :, n:].any() or np.abs(shares.sum(axis=2) - 1.0).max() > ROUNDING:
         return "the weights of its candidates do not add up to 1"
     if np.abs(layers.sum(axis=1) - 1.0).max() > ROUNDING:
@@ -108,8 +111,7 @@ def _wrong_weights(layout, arrays):
     waits = arrays["clock"][0] < _learner.ROWS_PER_WEIGHT * layout.D
     if len(layout.priors) > 1 and waits:
         weak = np.flatnonzero(layout.priors < _learner.WEAK)
-        for part in range(several):
-            always[part * bases + weak] = False
+        always[positions(layout.B, len(layout.priors))[:, weak]] = False
     if not (shares[:, :, :n] @ always > 0.0).all():
         return "all weight is on candidates that may not take part yet"
     return None
@@ -120,6 +122,8 @@ def _wrong_rows(recipe, layout, arrays, n_classes):
     held = rows_held(recipe, arrays)
     values, index, length = (arrays[name][:held] for name in ("row_values", "row_index", "row_length"))
     targets, weights = arrays["row_targets"][:held], arrays["row_weights"][:held]
+    if not np.isin(arrays["row_rests"][:held], (0.0, 1.0)).all():
+        return "the marks of the rows that it has kept are none"
     if not (weights > 0.0).all():
         return "the rows that it has kept have weights that are not above 0"
     if not ((length >= 0).all() and (length <= (values.shape[1] if layout.sparse else layout.D)).all()):

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 
-from .._kernels.prequential import _quantile_tracks, _records
+from .._kernels.prequential import _records
 from .._kernels.state._setting import Setting
 from ..model import _feature_transform, _recipe, _registry, _rules
 from ..model._prequential import Progress
@@ -97,7 +97,7 @@ def _made_of(kept, constraints):
     state.progress = Progress.from_plain(kept["progress"])
     targets = recipe.n_outputs if recipe.loss in _registry.REGRESSION_LOSSES else 0
     _refuse(_records.mismatch(state.progress.sums, state.progress.points))
-    _refuse(_quantile_tracks.mismatch(state.progress.tracks, targets))
+    _refuse(_records.Tracks.mismatch(state.progress.tracks, targets))
     state.beginning = _beginning(state, kept["beginning"])
     state.snapshot = _snapshot(recipe, kept["snapshot"])
     state.reported = _numbers(kept["reported"], 2)

@@ -2,8 +2,7 @@
 
 from ._csv import CSVStream
 from ._encoder import TableEncoder
-from ._fit import fit_stream
-from ._open import open_stream
+from ._fit import fit_stream, open_stream
 from ._parquet import ParquetStream
 from ._streams import ChunkStream
 from ._text import SvmlightStream

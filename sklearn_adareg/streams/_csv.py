@@ -4,8 +4,8 @@ import codecs
 import re
 
 from . import _tables
-from ._streams import Chunk, FileStream, check_columns, check_count, first_double, other_separator
-from ._text import CHUNK_BYTES, LINE_BYTES, blocks
+from ._streams import Chunk, check_columns, check_count, first_double, other_separator
+from ._text import CHUNK_BYTES, LINE_BYTES, TextStream
 
 # 1,5 and 1.5; 1,234,567.8; 1.234.567,8; but not dates such as 01.02.2020
 LIKE_A_NUMBER = (
@@ -17,7 +17,7 @@ COLUMNS = 50_000
 SMALL = 2**20  # bytes that one thread parses, in one piece
 
 
-class CSVStream(FileStream):
+class CSVStream(TextStream):
     """The rows of CSV files, in chunks of whole lines, parsed by pyarrow.
 
     The first chunk decides which columns hold numbers and which text. An empty field, and what pyarrow takes for null (``NA``,
@@ -45,8 +45,7 @@ class CSVStream(FileStream):
     max_line_bytes : int, default=2**26
         By how many bytes a chunk is extended at most. A longer line is refused, before it fills the memory.
     max_columns : int, default=50_000
-        With how many columns a file is read at most. Each takes some 30 kB of memory while a
-        model learns.
+        With how many columns a file is read at most. Each takes some 30 kB of memory while a model learns.
 
     See Also
     --------
@@ -68,6 +67,8 @@ class CSVStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".csv", ".tsv")
+    _found_out = ("_kinds",)
+    _decisive = ("chunk_bytes", "delimiter", "decimal", "header", "encoding", "text")
 
     def __init__(
         self,
@@ -87,13 +88,9 @@ class CSVStream(FileStream):
         for name, sign in (("delimiter", delimiter), ("decimal", decimal)):
             if sign is not None and not (isinstance(sign, str) and len(sign) == 1 and sign.isascii()):
                 raise ValueError(f"{name}={sign!r} is not one ASCII character; pass one.")
-        self.delimiter = delimiter
-        self.decimal = decimal
-        self.header = header
-        self.encoding = _checked_encoding(encoding)
-        self.text = list(text)
-        self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
-        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
+        self.delimiter, self.decimal, self.header = delimiter, decimal, header
+        self.encoding, self.text = _checked_encoding(encoding), list(text)
+        self._set_sizes(chunk_bytes, max_line_bytes)
         self.max_columns = check_count("max_columns", max_columns)
         self._kinds = None
 
@@ -111,26 +108,6 @@ class CSVStream(FileStream):
             table = self._parsed(path, block, names, kinds, columns)
             if table.num_rows:
                 yield Chunk(table, end=end, done=done)
-
-    def _blocks(self, path, place, size, quotes=False):
-        return blocks(path, place, size, self.max_line_bytes, quotes)
-
-    def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_bytes": self.chunk_bytes,
-            "delimiter": self.delimiter,
-            "decimal": self.decimal,
-            "header": self.header,
-            "encoding": self.encoding,
-            "text": self.text,
-        }
-
-    def _findings(self):
-        return {} if self._kinds is None else {"kinds": self._kinds}
-
-    def _recall(self, found):
-        self._kinds = found.get("kinds")
 
     def _names(self, path):
         """The names of the columns, and where the rows begin."""
@@ -180,14 +157,14 @@ class CSVStream(FileStream):
             given = dict.fromkeys(self.text, "text")
             table = self._parsed(path, first, names, given, None)
             self._check_decimals(path, table)
-            self._kinds = {name: self._kind(path, table, name) for name in names}
+            kinds = {}
+            for name in names:
+                found = table.schema.field(name).type
+                if _tables.arrow("Reading CSV").types.is_binary(found):
+                    raise self._strange_characters(path)
+                kinds[name] = "boolean" if str(found) == "bool" else _tables.kind(table, name)
+            self._kinds = kinds
         return self._kinds
-
-    def _kind(self, path, table, name):
-        found = table.schema.field(name).type
-        if _tables.arrow("Reading CSV").types.is_binary(found):
-            raise self._strange_characters(path)
-        return "boolean" if str(found) == "bool" else _tables.kind(table, name)
 
     def _parsed(self, path, block, names, kinds, columns):
         pa = _tables.arrow("Reading CSV")
@@ -271,11 +248,10 @@ class CSVStream(FileStream):
 
         quotes = b'"' in block
         small = len(block) <= SMALL  # threads for a line or two may still be starting when a short command ends
+        size = max(len(block), SMALL)
         return arrow_csv.read_csv(
             pa.BufferReader(block),
-            read_options=arrow_csv.ReadOptions(
-                column_names=names, use_threads=not small, block_size=max(len(block), SMALL)
-            ),
+            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=not small, block_size=size),
             parse_options=arrow_csv.ParseOptions(delimiter=self._separator(), newlines_in_values=quotes),
             convert_options=arrow_csv.ConvertOptions(
                 column_types=types, decimal_point=self.decimal, strings_can_be_null=True, include_columns=columns

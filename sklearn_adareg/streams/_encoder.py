@@ -1,15 +1,19 @@
-"""From tables with columns of numbers and categories to rows of numbers."""
+"""From tables with columns of numbers and categories to rows of numbers; where categories are hashed to, and which went there."""
 
+from copy import copy
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from . import _hashed, _tables
+from . import _tables
 
+KEPT = 1000  # values of a column that are remembered
+LONGEST = 100  # characters of a value that is remembered
 FEW_COLUMNS = 100  # up to so many encoded columns are dense, unless some are hashed
 
 
@@ -80,11 +84,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     }
 
     def __init__(self, *, categorical=None, categories=None, n_hashed=2**18, missing="error", drop=None):
-        self.categorical = categorical
-        self.categories = categories
-        self.n_hashed = n_hashed
-        self.missing = missing
-        self.drop = drop
+        self.categorical, self.categories, self.n_hashed = categorical, categories, n_hashed
+        self.missing, self.drop = missing, drop
 
     def fit(self, X, y=None):
         """Note the columns of a table.
@@ -111,9 +112,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"{given} names the column {unknown[0]!r}, and the table has none of that name; its columns are "
                     f"{_listed(names)}."
                 )
-        self.one_hot_ = {
-            name: [_tables.level_name(value) for value in values] for name, values in (self.categories or {}).items()
-        }
+        listed = (self.categories or {}).items()
+        self.one_hot_ = {name: [_tables.level_name(value) for value in values] for name, values in listed}
         self.numeric_, self.hashed_ = [], []
         for name in names:
             if name in (self.drop or ()) or name in self.one_hot_:
@@ -135,7 +135,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         blocks = 2 if self.missing == "indicator" else 1
         known = sum(len(values) for values in self.one_hot_.values())
         self.n_features_out_ = blocks * len(self.numeric_) + known + (self.n_hashed if self.hashed_ else 0)
-        self.hashed_values_ = _hashed.noted({}, _hashed.levels(table, self.hashed_))
+        self.hashed_values_ = noted({}, self._levels(table))
         return self
 
     def partial_fit(self, X, y=None):
@@ -155,7 +155,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         if not hasattr(self, "numeric_"):
             return self.fit(X)
-        self.hashed_values_ = _hashed.noted(self.hashed_values_, self._levels(_tables.as_table(X)))
+        self.hashed_values_ = noted(self.hashed_values_, self._levels(_tables.as_table(X)))
         return self
 
     def _partial_fit_transform(self, X):
@@ -164,7 +164,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self.fit(X).transform(X)
         table = _tables.as_table(X)
         levels = self._levels(table)
-        self.hashed_values_ = _hashed.noted(self.hashed_values_, levels)
+        self.hashed_values_ = noted(self.hashed_values_, levels)
         return self._encoded(table, levels)
 
     def transform(self, X):
@@ -192,7 +192,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"The table has no column {name!r}, which the model was fitted with; add it, or fit the model anew."
                 )
-        return _hashed.levels(table, self.hashed_)
+        return {name: _tables.levels(table, name) for name in self.hashed_}  # numbers of distinct values, and these
 
     def _encoded(self, table, levels):
         X = self._numbers(table)
@@ -201,9 +201,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, values in self.one_hot_.items():
             codes.append(known + _places(table, name, values))
             known += len(values)
-        if not self.hashed_ and (not self.one_hot_ or self.n_features_out_ <= FEW_COLUMNS):
-            return self._dense(X, codes)
-        return self._sparse(X, codes, known, levels)
+        if not codes and not self.hashed_:
+            return X
+        encoded = self._sparse(X, codes, known, levels)
+        return encoded if self.hashed_ or self.n_features_out_ > FEW_COLUMNS else encoded.toarray()
 
     def _numbers(self, table):
         """The columns of numbers, and beside them, if asked for, where they are missing."""
@@ -213,8 +214,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             try:
                 found[:, place] = _tables.numbers(table, name)
             except (ValueError, TypeError) as error:
+                why = str(error).split("\n")[0].rstrip(".")
                 raise ValueError(
-                    f"The column {name!r} held numbers in the first rows and now holds something else ({_short(error)}); name it in "
+                    f"The column {name!r} held numbers in the first rows and now holds something else ({why}); name it in "
                     f"categorical=[{name!r}] (--categorical {name})."
                 ) from error
         values = found[:, :width]
@@ -231,17 +233,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             found[:, width:] = gaps
         return found
 
-    def _dense(self, X, codes):
-        if not codes:
-            return X
-        full = np.zeros((len(X), self.n_features_out_))
-        full[:, : X.shape[1]] = X
-        rows = np.arange(len(X))
-        for places in codes:
-            known = places >= X.shape[1]
-            full[rows[known], places[known]] = 1.0
-        return full
-
     def _sparse(self, X, codes, known, levels):
         """Numbers, one-hot columns, and hashed columns behind them."""
         n, width = X.shape
@@ -253,7 +244,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             data.append(ones[:, None])
         for name, (number, values) in levels.items():
             tokens = [f"{name}={value}" for value in [*values, "missing"]]  # number −1 is the last
-            places, signs = _hashed.places(tokens, self.n_hashed)
+            places, signs = hashed_places(tokens, self.n_hashed)
             indices.append(known + places[number, None])
             data.append(signs[number, None])
         places, values = np.hstack(indices).astype(np.int32), np.hstack(data)
@@ -309,5 +300,52 @@ def _listed(names):
     return shown + (", …" if len(names) > 10 else "")
 
 
-def _short(error):
-    return str(error).split("\n")[0].rstrip(".")
+def hashed_places(tokens, n_hashed):
+    """The column and the sign that each token is hashed to."""
+    hashed = FeatureHasher(n_hashed, input_type="string").transform([token] for token in tokens)
+    return hashed.indices, hashed.data
+
+
+def noted(known, levels):
+    """``known``, values by column, with those of a table that are new; the first ``KEPT`` of each column.
+
+    A new dict if there are some: another thread may be saving the old one.
+    """
+    fresh = {}
+    for name, (_, values) in levels.items():
+        before = known.get(name, np.array([], dtype=str))
+        found = _joined(before, values) if len(before) < KEPT else before
+        if len(found) > len(before) or name not in known:
+            fresh[name] = found
+    return {**known, **fresh} if fresh else known
+
+
+def united(encoders):
+    """A copy of the first of several encoders of the same columns that remembers the values of all."""
+    found: dict = {}
+    for encoder in encoders:
+        for name, values in encoder.hashed_values_.items():
+            found[name] = _joined(found.get(name, np.array([], dtype=str)), values.tolist())
+    first = copy(encoders[0])
+    first.hashed_values_ = found
+    return first
+
+
+def names_by_column(encoder):
+    """Hashed column → [(sign, "column=value"), …] of the values that are remembered."""
+    tokens = [
+        f"{name}={value}"
+        for name in encoder.hashed_
+        for value in dict.fromkeys([*encoder.hashed_values_.get(name, ()), "missing"])
+    ]
+    found: dict = {}
+    for token, place, sign in zip(tokens, *hashed_places(tokens, encoder.n_hashed), strict=True):
+        found.setdefault(int(place), []).append((int(sign), token))
+    return found
+
+
+def _joined(before, values):
+    seen = set(before.tolist())
+    new = [value for value in values if value not in seen and len(value) <= LONGEST]
+    new = list(dict.fromkeys(new))[: KEPT - len(before)]
+    return np.concatenate([before, np.array(new, dtype=str)]) if new else before

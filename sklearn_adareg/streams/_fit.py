@@ -1,21 +1,31 @@
-"""fit_stream: one pass over a source that need not fit in memory."""
+"""fit_stream: one pass over a source that need not fit in memory; how a model takes a chunk, and streams from what they are of."""
 
-from contextlib import closing, nullcontext
+import inspect
+from contextlib import closing, contextmanager, nullcontext
 from numbers import Integral
+from pathlib import Path
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from ..model import _interrupts
 from ..model._validation import shown
 from ..persistence._output_files import check_outputs
 from . import _checkpoint, _tables
-from ._ahead import ReadAhead
+from ._csv import CSVStream
 from ._encoder import TableEncoder
-from ._learning import MAX_WEIGHTS, Learner
-from ._open import open_stream
+from ._parquet import ParquetStream
 from ._predictions import PredictionFile
 from ._progress import Line, Meter
-from ._streams import FileStream, check_count
+from ._streams import ChunkStream, FileStream, ReadAhead, Stream, check_count, list_files, suffix
+from ._text import SvmlightStream
+
+FILES = (ParquetStream, CSVStream, SvmlightStream)
+MAX_WEIGHTS = 2**27
+KEPT = ("numbers_only", "classes", "rows", "end", "done")  # of a run, in its checkpoint
 
 
 def fit_stream(
@@ -123,10 +133,10 @@ def fit_stream(
     due = run.rows + every
     reading = ReadAhead if stream._reads_ahead else closing
     with predictions or nullcontext(), reading(run.prepared()) as chunks:
-        for prepared in chunks:
+        for chunk, count in chunks:
             _interrupts.check()
-            run.learn(prepared)
-            meter.add(prepared.rows, prepared.done)
+            run.learn(chunk, count)
+            meter.add(count, chunk.done)
             if checkpoint is not None and run.rows >= due:
                 run.save(checkpoint, finished=False)
                 due = run.rows + every
@@ -149,14 +159,6 @@ def labels_of(model, source, target=None):
     return run.classes
 
 
-class _Prepared:
-    """A chunk as the learner takes it."""
-
-    def __init__(self, X, y, weight, end, done, rows, first):
-        self.X, self.y, self.weight, self.end, self.done = X, y, weight, end, done
-        self.rows, self.first = rows, first
-
-
 class _Run:
     """One call of fit_stream: what is known, and where it stands."""
 
@@ -164,8 +166,7 @@ class _Run:
         self.model, self.learner, self.stream = model, learner, stream
         self.target = [target] if isinstance(target, str) else target
         self.several = self.target is not None and not isinstance(target, str)
-        self.weight = weight
-        self.classes = classes
+        self.weight, self.classes = weight, classes
         self.rows, self.end, self.done = 0, None, None
         self.encoder = learner.encoder
         self.numbers_only = None  # the encoder of a model that has none of its own
@@ -174,13 +175,13 @@ class _Run:
     # ---- reading, for files in a thread of its own ----------------------------------------------------------------
 
     def prepared(self):
-        """The chunks from here on, with targets split off and tables encoded."""
+        """The chunks from here on, with targets split off and tables encoded, and the number of rows in each."""
         rows = self.rows
         for chunk in self.stream.chunks(self.end):
             count = _tables.rows_in(chunk.X)
             with self.located(rows, count):
                 X, y, weight = self.split(chunk, rows)
-            yield _Prepared(X, y, weight, chunk.end, chunk.done, count, rows)
+            yield chunk._replace(X=X, y=y, weight=weight), count
             rows += count
 
     def split(self, chunk, first):
@@ -188,16 +189,20 @@ class _Run:
         X, y, weight = chunk.X, chunk.y, chunk.weight
         if y is None:
             X = _tables.as_table(X)
-            self.check_columns(_tables.column_names(X))
+            self.check_columns(_tables.column_names(X), self.weight)
             y = self.targets(X, first)
             if self.weight is not None:
                 weight = _tables.numbers(X, self.weight)
             X = _tables.without(X, [*self.target, *([self.weight] if self.weight else [])])
-        elif self.learner.labels and isinstance(self.stream, FileStream):
-            y = _tables.number_labels(y, "The target")
+        elif self.learner.labels:
+            y = self.numbered(y)
         if _tables.is_table(X):
             X = self.encode(X)
         return X, y, weight
+
+    def numbered(self, y):
+        """Labels of a file of numbers; those of a user's chunks as they are."""
+        return _tables.number_labels(y, "The target") if isinstance(self.stream, FileStream) else y
 
     def targets(self, table, first):
         try:
@@ -208,18 +213,17 @@ class _Run:
             ) from None
         return np.column_stack(columns) if self.several else columns[0]
 
-    def check_columns(self, names):
+    def check_columns(self, names, weight=None):
+        present = f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
         if self.target is None:
             raise ValueError(
-                f"target is None, and the rows of {self.stream.name} are tables; name the column to predict, one of "
-                f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
+                f"target is None, and the rows of {self.stream.name} are tables; name the column to predict, one of {present}"
             )
-        for given, wanted in (("target", self.target), ("sample_weight", [self.weight])):
+        for given, wanted in (("target", self.target), ("sample_weight", [weight])):
             for name in wanted:
                 if name is not None and name not in names:
                     raise ValueError(
-                        f"{given} names the column {name!r}, and {self.stream.name} has none of that name; its columns are "
-                        f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
+                        f"{given} names the column {name!r}, and {self.stream.name} has none of that name; its columns are {present}"
                     )
 
     def encode(self, table):
@@ -237,9 +241,14 @@ class _Run:
             )
         return self.numbers_only.transform(table)
 
+    @contextmanager
     def located(self, first, count):
         """Adds to an error in which rows it arose."""
-        return _Located(f"In rows {first} to {first + count - 1} of {self.stream.name}.")
+        try:
+            yield
+        except Exception as error:
+            error.add_note(f"In rows {first} to {first + count - 1} of {self.stream.name}.")
+            raise
 
     # ---- learning -------------------------------------------------------------------------------------------------
 
@@ -259,33 +268,22 @@ class _Run:
             _interrupts.check()
             if chunk.y is None:
                 table = _tables.as_table(chunk.X)
-                self.check_target(_tables.column_names(table))
+                self.check_columns(_tables.column_names(table))  # that of the weights was not read
                 y = self.targets(table, rows)
             else:
-                y = (
-                    _tables.number_labels(chunk.y, "The target")
-                    if isinstance(self.stream, FileStream)
-                    else np.asarray(chunk.y)
-                )
+                y = np.asarray(self.numbered(chunk.y))
             found = np.unique(y if found is None else np.concatenate([found, np.unique(y)]))
             rows += len(y)
         self.classes = found
 
-    def check_target(self, names):
-        weight, self.weight = self.weight, None  # which was not read
-        try:
-            self.check_columns(names)
-        finally:
-            self.weight = weight
-
-    def learn(self, chunk):
+    def learn(self, chunk, count):
         """Learn from one chunk, and write its predictions if asked to."""
-        with self.located(chunk.first, chunk.rows):
+        with self.located(self.rows, count):
             if self.predictions is None:
                 self.learner.learn(chunk.X, chunk.y, chunk.weight, self.classes)
             else:
                 self.learn_and_predict(self.predictions, chunk)
-        self.rows, self.end, self.done = self.rows + chunk.rows, chunk.end, chunk.done
+        self.rows, self.end, self.done = self.rows + count, chunk.end, chunk.done
 
     def learn_and_predict(self, file, chunk):
         before = self.learner.learn_and_predict(chunk.X, chunk.y, chunk.weight, self.classes)
@@ -307,11 +305,7 @@ class _Run:
         """What a checkpoint holds."""
         return {
             "model": self.model,
-            "numbers_only": self.numbers_only,
-            "classes": self.classes,
-            "rows": self.rows,
-            "end": self.end,
-            "done": self.done,
+            **{name: getattr(self, name) for name in KEPT},
             "finished": finished,
             "predictions": None if self.predictions is None else self.predictions.state(),
             "found": self.stream._findings(),
@@ -341,21 +335,169 @@ class _Run:
         self.model.__setstate__(saved["model"].__getstate__())
         self.learner = Learner(self.model, self.learner.max_weights)
         self.encoder = self.learner.encoder
-        self.numbers_only = saved["numbers_only"]
-        self.classes = saved["classes"]
-        self.rows, self.end, self.done = saved["rows"], saved["end"], saved["done"]
+        vars(self).update((name, saved[name]) for name in KEPT)
         if self.predictions is not None:
             self.predictions.resume(*saved["predictions"])
         self.stream._recall(saved["found"])
 
 
-class _Located:
-    def __init__(self, where):
-        self.where = where
+class Learner:
+    """A model, seen as what happens to a chunk: encoded (in the reading thread), transformed, learnt from.
 
-    def __enter__(self):
-        return self
+    In a Pipeline, a transformer with ``partial_fit`` learns from the features of a chunk and then transforms it; one without has
+    to be fitted beforehand, or to need no fit. Targets are never seen before they are predicted, features of the chunk are.
+    """
 
-    def __exit__(self, kind, error, trace):
-        if isinstance(error, Exception):
-            error.add_note(self.where)
+    def __init__(self, model, max_weights=None):
+        self.max_weights = max_weights
+        steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        *transformers, self.final = (step for step in steps if step not in (None, "passthrough"))
+        first = transformers[:1]
+        self.encoder = first[0] if first and isinstance(first[0], TableEncoder) else None
+        self.transformers = transformers[1:] if self.encoder is not None else transformers
+        self.takes_frames = bool(self.transformers) and self.encoder is None
+        self.labels = is_classifier(self.final)
+        if not hasattr(self.final, "partial_fit"):
+            raise TypeError(
+                f"fit_stream learns chunk by chunk, and {type(self.final).__name__} has no partial_fit; use an estimator that has "
+                "one."
+            )
+        for step in self.transformers:
+            needs_no_fit = hasattr(step, "__sklearn_tags__") and not step.__sklearn_tags__().requires_fit
+            if not (hasattr(step, "partial_fit") or needs_no_fit or is_fitted(step)):
+                raise ValueError(
+                    f"{type(step).__name__} has no partial_fit, so it cannot learn along with the stream; fit it beforehand, or use "
+                    "a transformer with partial_fit."
+                )
+        self.accepts = inspect.signature(self.final.partial_fit).parameters
+
+    def transform(self, X):
+        """Features of a chunk as the last step takes them; transformers learn from them first."""
+        for step in self.transformers:
+            if hasattr(step, "partial_fit"):
+                step.partial_fit(X)
+            X = step.transform(X)
+        return X
+
+    def learn(self, X, y, weight, classes):
+        """Learn from a chunk."""
+        X = self.transform(X)
+        self.check_size(X, y, classes)
+        self.final.partial_fit(X, y, **self._further(weight, classes))
+
+    def learn_and_predict(self, X, y, weight, classes):
+        """Learn from a chunk; what was predicted for its rows before, (rows, columns of ``columns``)."""
+        X = self.transform(X)
+        self.check_size(X, y, classes)
+        if not hasattr(self.final, "partial_fit_predict"):
+            before = self._predict(X) if is_fitted(self.final) else None
+            self.final.partial_fit(X, y, **self._further(weight, classes))
+            return before if before is not None else np.full((len(y), len(self.columns())), np.nan)
+        further = self._further(weight, classes)
+        if self._gives_probabilities():
+            further["method"] = "predict_proba"
+        return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
+
+    def check_size(self, X, y, classes):
+        """Refuse to begin a model of more weights than are allowed."""
+        if self.max_weights is None or is_fitted(self.final):
+            return
+        if self.labels:
+            number = len(np.unique(y if classes is None else classes))
+            vectors, what = (number if number > 2 else 1), f"{number:,} labels"
+        else:
+            vectors = np.shape(y)[1] if np.ndim(y) == 2 else 1
+            what = f"{vectors:,} target{'s' * (vectors > 1)}"
+        columns = np.shape(X)[1]
+        if vectors * columns > self.max_weights:
+            raise ValueError(
+                f"{columns:,} columns and {what} make {vectors * columns:,} weights, more than max_weights={self.max_weights:,}; "
+                "check the target, take fewer columns (TableEncoder(n_hashed=…), --bits), or raise max_weights (--max-weights): each "
+                "takes up to 60 bytes."
+            )
+
+    def columns(self):
+        """Names of the columns of predictions."""
+        if self._gives_probabilities():
+            return [f"probability:{label}" for label in self.final.classes_.tolist()]
+        return ["prediction"]
+
+    def _gives_probabilities(self):
+        return self.labels and hasattr(self.final, "predict_proba")
+
+    def _predict(self, X):
+        ask = self.final.predict_proba if self._gives_probabilities() else self.final.predict
+        return _two_dimensional(ask(X))
+
+    def _further(self, weight, classes):
+        """Arguments beside X and y, those that are given and that the estimator takes."""
+        further = {}
+        if weight is not None:
+            if "sample_weight" not in self.accepts:
+                raise ValueError(f"{type(self.final).__name__} takes no sample_weight; leave the weights out.")
+            further["sample_weight"] = weight
+        if classes is not None and "classes" in self.accepts and not is_fitted(self.final):
+            further["classes"] = classes
+        return further
+
+
+def is_fitted(estimator):
+    """Whether an estimator has learnt something."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
+
+
+def _two_dimensional(values):
+    values = np.asarray(values)
+    return values[:, None] if values.ndim == 1 else values
+
+
+def open_stream(source, **options):
+    """A stream from a file's name, from chunks, or from a stream.
+
+    Parameters
+    ----------
+    source : path, list of paths, iterable, callable or Stream
+        A Parquet, CSV or svmlight file, told apart by the ends of their names (``.parquet``, ``.pq``; ``.csv``, ``.tsv``; ``.svm``,
+        ``.svmlight``, ``.libsvm``; text also with ``.gz``, ``.bz2``, ``.xz``), a list of such, or a folder of them; or what
+        :class:`ChunkStream` takes.
+    **options : dict
+        For the class of the file's stream.
+
+    Returns
+    -------
+    Stream
+        The stream.
+
+    See Also
+    --------
+    fit_stream : Learn from a stream.
+
+    Examples
+    --------
+    >>> from sklearn_adareg.streams import open_stream
+    >>> type(open_stream([([[1.0]], [2.0])])).__name__
+    'ChunkStream'
+    """
+    if isinstance(source, Stream):
+        return source
+    names = source if isinstance(source, list | tuple) else [source]
+    if not names or not all(isinstance(name, str | Path) for name in names):
+        return ChunkStream(source, **options)
+    every = tuple(end for cls in FILES for end in cls.suffixes)
+    ends = {suffix(path) for path in list_files(source, every)}
+    found = [cls for cls in FILES if ends <= set(cls.suffixes)]
+    if not found and ends <= set(every):
+        raise ValueError(
+            f"These files are of several kinds ({', '.join(sorted(ends))}), and a stream has one; name those of one kind."
+        )
+    if not found:
+        strange = next(path for path in list_files(source, every) if suffix(path) not in every)
+        raise ValueError(
+            f"{strange} ends in {suffix(strange)!r}, and the files that can be read end in {', '.join(every)}; rename it, or use "
+            "ParquetStream, CSVStream or SvmlightStream."
+        )
+    return found[0](source, **options)

@@ -42,6 +42,7 @@ class ParquetStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".parquet", ".pq")
+    _decisive = ("chunk_rows", "columns")
 
     def __init__(self, files, *, chunk_rows=CHUNK_ROWS, columns=None):
         super().__init__(files)
@@ -95,6 +96,3 @@ class ParquetStream(FileStream):
                     rows += batch.num_rows
         if held:
             yield pa.Table.from_batches(held)
-
-    def _fingerprint(self):
-        return {**super()._fingerprint(), "chunk_rows": self.chunk_rows, "columns": self.columns}

@@ -58,11 +58,8 @@ class PredictionFile:
         """Add the rows of a chunk; both arrays have a column for each name."""
         if not self.has_names:
             self.has_names = True
-            self.file.write((",".join(_fields([*target_names, *names])) + "\n").encode())
-        columns = [column.tolist() for column in np.reshape(targets, (len(predictions), -1)).T]
-        columns += [column.tolist() for column in predictions.T]
-        lines = (",".join(_fields(row)) for row in zip(*columns, strict=True))
-        self.file.write(("\n".join(lines) + "\n").encode())
+            self.file.write((line_of([*target_names, *names]) + "\n").encode())
+        self.file.write(lines_of(targets, predictions).encode())
 
     def state(self):
         """What a checkpoint has to hold: all rows are on the disk."""
@@ -108,8 +105,13 @@ def _lock(file):
     return True
 
 
-def _fields(row):
-    """Values of a row: numbers so that they read back the same, text in quotes where it has to be."""
-    for value in row:
-        text = repr(value) if isinstance(value, float) else str(value)
-        yield f'"{text.replace(chr(34), 2 * chr(34))}"' if any(c in text for c in ',"\n') else text
+def lines_of(*arrays):
+    """Lines with the columns of these arrays."""
+    columns = [column.tolist() for array in arrays for column in np.reshape(array, (len(array), -1)).T]
+    return "\n".join(map(line_of, zip(*columns, strict=True))) + "\n"
+
+
+def line_of(row):
+    """The values of a row: numbers so that they read back the same, text in quotes where it has to be."""
+    texts = [repr(value) if isinstance(value, float) else str(value) for value in row]
+    return ",".join(f'"{t.replace(chr(34), 2 * chr(34))}"' if any(c in t for c in ',"\n') else t for t in texts)

@@ -90,14 +90,6 @@ class Meter:
         left = None
         if done is not None and done > self.done_before:
             left = seconds * (1.0 - done) / (done - self.done_before)
-        self.report(
-            Progress(
-                rows=self.rows,
-                loss=self.learner.progressive_loss(),
-                seconds=seconds,
-                rows_per_second=(self.rows - self.rows_before) / seconds,
-                done=done,
-                seconds_left=left,
-                finished=finished,
-            )
-        )
+        loss = getattr(self.learner.final, "progressive_loss_", None)  # where the model keeps it
+        speed = (self.rows - self.rows_before) / seconds
+        self.report(Progress(self.rows, loss, seconds, speed, done, left, finished))

@@ -1,5 +1,7 @@
-"""What a stream is: chunks of rows, in an order and with ends that the source fixes."""
+"""What a stream is: chunks of rows, in an order and with ends that the source fixes; and reading ahead of who learns from them."""
 
+import queue
+import threading
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,6 +14,8 @@ import numpy as np
 
 from . import _tables
 
+DEPTH = 3  # items that wait; memory is bounded by them
+PATIENCE = 0.1  # seconds between two looks at whether the other side is still there
 SAMPLE = 2**16  # bytes at either end of a file that tell it from another
 
 
@@ -30,6 +34,7 @@ class Stream(ABC):
 
     restartable = True
     name = "the stream"
+    _found_out: tuple = ()  # the attributes that reading sets
     _reads_ahead = False  # in a thread, which nothing can interrupt while it waits for rows
 
     @abstractmethod
@@ -42,17 +47,18 @@ class Stream(ABC):
 
     def _findings(self) -> dict:
         """What reading has found out about the source so far, and would otherwise find out again."""
-        return {}
+        return {name: getattr(self, name) for name in self._found_out}
 
     def _recall(self, found):
         """Take over what an earlier reading found out."""
-        return
+        vars(self).update(found)
 
 
 class FileStream(Stream):
     """The chunks of one file after another; an ``end`` is the number of the file and a place in it."""
 
     suffixes: tuple = ()
+    _decisive: tuple = ()  # the parameters that the rows and the ends of the chunks depend on
     _reads_ahead = True
 
     def __init__(self, files):
@@ -90,10 +96,8 @@ class FileStream(Stream):
         """The chunks of one file from ``place`` on, 0 being its beginning; ``end`` and ``done`` are those within the file."""
 
     def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "files": [sample(path, size) for path, size in zip(self.files, self.sizes, strict=True)],
-        }
+        files = [sample(path, size) for path, size in zip(self.files, self.sizes, strict=True)]
+        return {**super()._fingerprint(), "files": files, **{name: getattr(self, name) for name in self._decisive}}
 
 
 class ChunkStream(Stream):
@@ -255,3 +259,68 @@ def sample(path, size):
         check = zlib.crc32(file.read(SAMPLE))
         file.seek(max(0, size - SAMPLE))
         return [size, zlib.crc32(file.read(SAMPLE), check)]
+
+
+class ReadAhead:
+    """An iterator over ``items`` that a thread takes ahead of the caller; to be used in a ``with`` statement.
+
+    An exception of ``items`` is raised in the caller, in its turn. Leaving the statement ends the thread.
+    """
+
+    def __init__(self, items, depth=DEPTH):
+        self.items = items
+        self.queue = queue.Queue(depth)
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._read, name="adareg-read-ahead", daemon=True)
+
+    def __enter__(self):
+        try:
+            self.thread.start()
+        except BaseException:  # an interrupt
+            self.over.set()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def __iter__(self):
+        while True:
+            kind, value = self._next()
+            if kind == "item":
+                yield value
+            elif kind == "error":
+                raise value
+            else:
+                return
+
+    def _next(self):
+        while True:  # with a timeout, so that Ctrl-C is answered
+            try:
+                return self.queue.get(timeout=PATIENCE)
+            except queue.Empty:
+                if not self.thread.is_alive() and self.queue.empty():
+                    return ("end", None)
+
+    def _read(self):
+        try:
+            for item in self.items:
+                if not self._put(("item", item)):
+                    return
+                del item  # a chunk that waits elsewhere is not held here
+            self._put(("end", None))
+        except BaseException as error:
+            self._put(("error", error))
+        finally:
+            if hasattr(self.items, "close"):
+                self.items.close()
+
+    def _put(self, value):
+        while not self.over.is_set():
+            try:
+                self.queue.put(value, timeout=PATIENCE)
+                return True
+            except queue.Full:
+                continue
+        return False

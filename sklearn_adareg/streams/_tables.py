@@ -46,7 +46,10 @@ def column_names(table):
 def kind(table, name):
     """ "number" or "text", or the name of a type that is neither."""
     if _is_pandas(table):
-        return _pandas_kind(table[name].dtype)
+        dtype = table[name].dtype
+        if dtype.kind in "iufb":
+            return "number"
+        return "text" if dtype.kind in "OTU" or str(dtype) in ("category", "string", "str") else str(dtype)
     pa, found = arrow("A table"), table.schema.field(name).type
     types = pa.types
     if types.is_dictionary(found):
@@ -131,16 +134,12 @@ def targets(table, name, labels):
     return values
 
 
-def whole_numbers(values):
-    """Whole numbers as integers, whatever their type; others as they are."""
-    values = np.asarray(values)
-    whole = values.dtype.kind == "f" and np.isfinite(values).all() and (values == np.rint(values)).all()
-    return values.astype(np.int64) if whole and np.abs(values).max(initial=0) < 2**53 else values
-
-
 def number_labels(values, name):
-    """Numbers as labels: whole ones."""
-    found = whole_numbers(values)
+    """Numbers as labels: whole ones, as integers, whatever their type."""
+    found = np.asarray(values)
+    whole = found.dtype.kind == "f" and np.isfinite(found).all() and (found == np.rint(found)).all()
+    if whole and np.abs(found).max(initial=0) < 2**53:
+        found = found.astype(np.int64)
     if found.dtype.kind == "f" and len(found):
         odd = found[found != np.rint(found)]
         raise ValueError(
@@ -173,12 +172,6 @@ def _is_boolean(table, name):
     if _is_pandas(table):
         return str(table[name].dtype) in ("bool", "boolean")
     return arrow("A table").types.is_boolean(table.schema.field(name).type)
-
-
-def _pandas_kind(dtype):
-    if dtype.kind in "iufb":
-        return "number"
-    return "text" if dtype.kind in "OTU" or str(dtype) in ("category", "string", "str") else str(dtype)
 
 
 def _is_pandas(X):

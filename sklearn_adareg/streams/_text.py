@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import zlib
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,18 @@ def _damaged(path, error):
     )
 
 
-class SvmlightStream(FileStream):
+class TextStream(FileStream):
+    """Text files in blocks of whole lines."""
+
+    def _set_sizes(self, chunk_bytes, max_line_bytes):
+        self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
+        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
+
+    def _blocks(self, path, place, size, quotes=False):
+        return blocks(path, place, size, self.max_line_bytes, quotes)
+
+
+class SvmlightStream(TextStream):
     """The rows of svmlight (libsvm) files, in chunks of whole lines.
 
     A chunk of plain lines ('label index:value …') is parsed without the GIL, beside the thread that learns; any other by
@@ -122,6 +134,8 @@ class SvmlightStream(FileStream):
     __module__ = "sklearn_adareg.streams"  # the public path
 
     suffixes = (".svm", ".svmlight", ".libsvm")
+    _found_out = ("_found",)
+    _decisive = ("chunk_bytes", "n_features", "zero_based")
 
     def __init__(
         self, files, *, n_features=None, zero_based="auto", chunk_bytes=CHUNK_BYTES, max_line_bytes=LINE_BYTES
@@ -129,30 +143,15 @@ class SvmlightStream(FileStream):
         super().__init__(files)
         self.n_features = check_count("n_features", n_features, optional=True)
         self.zero_based = zero_based
-        self.chunk_bytes = check_count("chunk_bytes", chunk_bytes)
-        self.max_line_bytes = check_count("max_line_bytes", max_line_bytes)
+        self._set_sizes(chunk_bytes, max_line_bytes)
         self._found = None
 
     def _read(self, path, place, columns):
         n_features, zero_based = self._indices()
-        for block, end, done in blocks(path, place, self.chunk_bytes, self.max_line_bytes):
+        for block, end, done in self._blocks(path, place, self.chunk_bytes):
             X, y = _parsed(path, block, n_features, zero_based)
             if len(y):
                 yield Chunk(X, y, end=end, done=done)
-
-    def _fingerprint(self):
-        return {
-            **super()._fingerprint(),
-            "chunk_bytes": self.chunk_bytes,
-            "n_features": self.n_features,
-            "zero_based": self.zero_based,
-        }
-
-    def _findings(self):
-        return {} if self._found is None else {"indices": list(self._found)}
-
-    def _recall(self, found):
-        self._found = tuple(found["indices"]) if "indices" in found else None
 
     def _indices(self):
         """Number of features, and whether the first is 0."""
@@ -161,17 +160,12 @@ class SvmlightStream(FileStream):
         least, largest = None, -1
         known = self.n_features is not None
         if not known or self.zero_based == "auto":
-            for path in self.files:
-                for block, *_ in blocks(path, 0, self.chunk_bytes, self.max_line_bytes):
-                    X, _ = _parsed(path, block, None, True)
-                    if X.nnz:
-                        own = X.indices.min(), X.indices.max()
-                        least = own[0] if least is None else min(least, own[0])
-                        largest = max(largest, own[1])
-                    if known:
-                        break
-                if known:
-                    break
+            of_files = (zip(repeat(path), self._blocks(path, 0, self.chunk_bytes)) for path in self.files)
+            for path, (block, *_) in islice(chain.from_iterable(of_files), 1 if known else None):
+                X, _ = _parsed(path, block, None, True)
+                if X.nnz:
+                    least = X.indices.min() if least is None else min(least, X.indices.min())
+                    largest = max(largest, X.indices.max())
         zero_based = least == 0 if self.zero_based == "auto" else bool(self.zero_based)
         n_features = self.n_features if known else int(largest) + bool(zero_based)
         self._found = int(n_features), bool(zero_based)

@@ -1,6 +1,7 @@
 """What is proved about the regret of a model, from its state: the closed form that fits it, or what stands in the way."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -211,7 +212,7 @@ def _exponent(recipe):
 def _form_of_outputs(state, diameter, exp_concave):
     """Each weight vector has an H of its own; the linear regret, and with it the bound, is the sum over them."""
     recipe = state.recipe
-    structure, potential = (_registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential))
+    structure, potential = _registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential)
     spectra = _spectra_of(state)
     b = _steps.reach(recipe) if diameter is None else diameter
     if potential.exponent is not None and not potential.inverse:
@@ -236,13 +237,7 @@ def _form_of_outputs(state, diameter, exp_concave):
     if sum(terms.values()) >= form["value"]:
         return form
     start = "(ε + ρ)" if structure.has_rank else "ε"
-    return {
-        "value": sum(terms.values()),
-        "terms": terms,
-        "missing": [],
-        "form": f"{start}b²/2η + (η/2)(D + Σ log(λ/ε))",
-        "diameter": float(b),
-    }
+    return _form(f"{start}b²/2η + (η/2)(D + Σ log(λ/ε))", b, terms)
 
 
 def _power_form(recipe, structure, spectra, b):
@@ -268,19 +263,13 @@ def _power_form(recipe, structure, spectra, b):
         form = "(κη + b²/2η) tr G^(1/2)"
     else:
         form = "(b²/2η) tr G^(1/(p+1)) + κη((p+1)/2p) tr G^(p/(p+1))"
-    return {
-        "value": sum(terms.values()),
-        "terms": terms,
-        "missing": [],
-        "form": form,
-        "diameter": float(b),
-        "hindsight": {
-            "eta": float(np.sqrt(own["diameter"] / own["gradients"])),
-            "value": float(best(1 / a - 1)),
-            "p": float(np.exp(near.x)),
-            "value_at_p": float(near.fun),
-        },
+    hindsight = {
+        "eta": float(np.sqrt(own["diameter"] / own["gradients"])),
+        "value": float(best(1 / a - 1)),
+        "p": float(np.exp(near.x)),
+        "value_at_p": float(near.fun),
     }
+    return {**_form(form, b, terms), "hindsight": hindsight}
 
 
 def _convex_form(recipe, structure, potential, spectra, b):
@@ -292,26 +281,18 @@ def _convex_form(recipe, structure, potential, spectra, b):
     ]
     # 1/ψ is operator-monotone, and so concave: ψ(λ) ≤ (1 + δ)ψ((1 + δ)λ)
     terms = _total(parts, 1.0, _refresh_factor(recipe, structure, 1.0))
-    return {
-        "value": sum(terms.values()),
-        "terms": terms,
-        "missing": [],
-        "form": f"b² tr(H⁻¹)/2{'D' if structure.one_step_size else ''} + κ(tr(GH) + Φ(H) − Φ(H_0))/2",
-        "diameter": float(b),
-    }
+    return _form(f"b² tr(H⁻¹)/2{'D' if one else ''} + κ(tr(GH) + Φ(H) − Φ(H_0))/2", b, terms)
 
 
 def _steps_and_changes(recipe, potential, spectra):
     """Of each weight vector: eigenvalues of P_S G_T, of H_T, and Φ(H_T) − Φ(H_0)."""
     psi = _recipe.potential_kernel(recipe)
     eta = 1.0 if potential.has_own_step_size else recipe.eta
-    parameters = {"eta": eta, "p": recipe.potential_parameters.get("p", 1.0)}
-
-    def value(h):
-        if potential.in_python:
-            return recipe.potential.value(h)
-        return potential.value(h, **parameters)
-
+    value = (
+        recipe.potential.value
+        if potential.in_python
+        else partial(potential.value, eta=eta, p=recipe.potential_parameters.get("p", 1.0))
+    )
     for spectrum in spectra:
         own = np.ascontiguousarray(spectrum)
         h, h0 = eta * psi(own), eta * psi(np.full(len(own), float(recipe.epsilon)))
@@ -321,7 +302,7 @@ def _steps_and_changes(recipe, potential, spectra):
 def first_bracket(state):
     """The first term of Theorem 1, κ(G_T • H_T + Φ(H_T) − Φ(H_0))/2; NaN where Φ is not known or varies with time."""
     recipe = state.recipe
-    structure, potential = (_registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential))
+    structure, potential = _registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential)
     known = _has_value(recipe.potential) if potential.in_python else potential.value is not None
     if not known or potential.time_varying:
         return np.nan
@@ -343,13 +324,12 @@ def _kronecker_form(state, diameter):
     L, R = _runtime.method_of(block).structure.accumulated()
     kappa = (1.0 + recipe.refresh) ** 0.5
     terms = _total([kronecker_terms(L, R, diameter)], recipe.eta, kappa)
-    return {
-        "value": sum(terms.values()),
-        "terms": terms,
-        "missing": [],
-        "form": "(κη + b²/2η) tr L^(1/4) tr R^(1/4)",
-        "diameter": float(diameter),
-    }
+    return _form("(κη + b²/2η) tr L^(1/4) tr R^(1/4)", diameter, terms)
+
+
+def _form(form, b, terms):
+    """The fields of a bound that is the sum of these terms."""
+    return {"value": sum(terms.values()), "terms": terms, "missing": [], "form": form, "diameter": float(b)}
 
 
 def _total(parts, eta, kappa):

@@ -18,25 +18,21 @@ def adagrad_bound(G_T, diameter, *, structure="full", blocks=None, rank=None, et
         \qquad \text{iso:}\quad (\kappa c + b^2/2c)\, (\mathrm{tr}\, G_T)^{1/2},
         \; c = \eta\sqrt D
 
-    where :math:`\tilde G_T` is :math:`G_T` (full), its blocks (block) or its diagonal (diag), and b is
-    the diameter of the domain: Euclidean for full and iso, in the ∞-norm for diag, and for block the
-    largest Euclidean diameter of its projection onto the coordinates of a block. For a sketch it is
-    :math:`G_T + \rho I`, which is above every sketch of that rank, with
+    where :math:`\tilde G_T` is :math:`G_T` (full), its blocks (block) or its diagonal (diag), and b is the diameter of the
+    domain: Euclidean for full and iso, in the ∞-norm for diag, and for block the largest Euclidean diameter of its projection
+    onto the coordinates of a block. For a sketch it is :math:`G_T + \rho I`, which is above every sketch of that rank, with
 
     .. math:: \rho = \min_{k \le \mathrm{rank}} \frac{1}{\mathrm{rank} + 1 - k} \sum_{i > k} \lambda_i(G_T)
 
-    (0 if the rank is at least D), the error term of S-AdaGrad (Feinberg et al. 2023). The sketch that a
-    run has ended with, :attr:`AdaReg.G <sklearn_adareg.AdaReg>`, is smaller: with that for
-    :math:`G_T` and structure "full", the bound holds as well.
+    (0 if the rank is at least D), the error term of S-AdaGrad (Feinberg et al. 2023). The sketch that a run has ended with,
+    :attr:`AdaReg.G <sklearn_adareg.AdaReg>`, is smaller: with that for :math:`G_T` and structure "full", the bound holds as well.
 
-    It is :func:`pnorm_bound` with p = 1, and holds for mirror descent with convex losses. Costs
-    O(D³) for full, O(D) otherwise.
+    It is :func:`pnorm_bound` with p = 1, and holds for mirror descent with convex losses. Costs O(D³) for full, O(D) otherwise.
 
     Parameters
     ----------
     G_T : array-like of shape (D, D) or (D,)
-        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
-        all that the structure reads.
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or all that the structure reads.
     diameter : float
         The b of the bound: no two points of the domain are farther apart. The largest distance of an
         iterate of the run from :math:`x^*` will do.
@@ -83,8 +79,7 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, rank=Non
     Parameters
     ----------
     G_T : array-like of shape (D, D) or (D,)
-        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
-        all that the structure reads.
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or all that the structure reads.
     diameter : float
         The b of the bound: no two points of the domain are farther apart. The largest distance of an
         iterate of the run from :math:`x^*` will do.
@@ -98,8 +93,7 @@ def pnorm_bound(G_T, diameter, *, p=2.0, structure="full", blocks=None, rank=Non
         The rank of structure "sketch".
     eta : float, default=None
         The step size; None is the best one, which needs :math:`G_T` and so hindsight:
-        :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}`
-        for full, block and diag.
+        :math:`b \sqrt{\frac{p}{p+1} \mathrm{tr}\, G_T^{1/(p+1)} / \mathrm{tr}\, G_T^{p/(p+1)}}` for full, block and diag.
     refresh_factor : float, default=1.0
         The factor :math:`\kappa` of :func:`theorem_1`.
 
@@ -129,12 +123,11 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, ran
         \frac{\varepsilon\beta b^2}{2} + \frac{1}{2\beta} \left( D
         + \log\frac{\det \tilde G_T}{\varepsilon^D} \right), \qquad \beta = 1/\eta
 
-    where :math:`\tilde G_T = P_S G_T`. For a sketch, :math:`\tilde G_T = G_T + \rho I` as in
-    :func:`adagrad_bound` (there of :math:`G_T - \varepsilon I`), and :math:`\varepsilon + \rho` replaces
-    :math:`\varepsilon` in the first term: as in Sketched Online Newton (Luo et al. 2016), no curvature
-    pays for what a shrink adds. The bound holds for mirror descent, and asks for more than
-    convexity, namely for all x, y of the domain :math:`f_t(x) - f_t(y) \le g \cdot (x-y) - q`
-    with :math:`g = \nabla f_t(x)` and
+    where :math:`\tilde G_T = P_S G_T`. For a sketch, :math:`\tilde G_T = G_T + \rho I` as in :func:`adagrad_bound` (there of
+    :math:`G_T - \varepsilon I`), and :math:`\varepsilon + \rho` replaces :math:`\varepsilon` in the first term: as in Sketched
+    Online Newton (Luo et al. 2016), no curvature pays for what a shrink adds. The bound holds for mirror descent, and asks for
+    more than convexity, namely for all x, y of the domain :math:`f_t(x) - f_t(y) \le g \cdot (x-y) - q` with
+    :math:`g = \nabla f_t(x)` and
 
     - full, sketch: :math:`q = \frac\beta2 (g \cdot (x-y))^2`, exp-concave losses;
     - block: :math:`q = \frac\beta2 \sum_B (g_B \cdot (x_B-y_B))^2` over the blocks B;
@@ -152,8 +145,7 @@ def ons_bound(G_T, diameter, *, epsilon, eta, structure="full", blocks=None, ran
     Parameters
     ----------
     G_T : array-like of shape (D, D) or (D,)
-        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or
-        all that the structure reads.
+        The sum :math:`\varepsilon I + \sum_t g_t g_t^T`, or its diagonal if that is all there is or all that the structure reads.
     diameter : float
         The b of the bound, Euclidean in every structure. The distance :math:`\|x_1 - x^*\|` will do.
     epsilon : float
@@ -210,8 +202,7 @@ def kronecker_bound(L_T, R_T, diameter, *, eta=None, rank=1, refresh_factor=1.0)
     R_T : array-like of shape (D, D)
         The matrix of the coordinates.
     diameter : float
-        The b of the bound: the largest Euclidean distance, over all K·D numbers, of an iterate from
-        :math:`x^*`.
+        The b of the bound: the largest Euclidean distance, over all K·D numbers, of an iterate from :math:`x^*`.
     eta : float, default=None
         The step size; None is the best one, :math:`b/\sqrt{2r}`.
     rank : int, default=1

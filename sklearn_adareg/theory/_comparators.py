@@ -30,13 +30,15 @@ class TotalLoss:
     """The total loss of rows as a function of the weights."""
 
     def __init__(self, recipe, X, targets, weights):
+        if recipe.intercept:  # one more column
+            ones = np.ones((X.shape[0], 1))
+            X = sparse.hstack([X, ones], format="csr") if sparse.issparse(X) else np.hstack([X, ones])
         self.X, self.targets, self.weights = X, np.ascontiguousarray(targets), weights
-        self.kernel, self.intercept = _recipe.loss_kernel(recipe), recipe.intercept
+        self.kernel = _recipe.loss_kernel(recipe)
 
     def margins(self, x):
         """Of all rows."""
-        d = self.X.shape[1]
-        return self.X @ x[:d] + (x[d] if self.intercept else 0.0)
+        return self.X @ x
 
     def value(self, margins):
         """The total loss."""
@@ -58,41 +60,20 @@ class TotalLoss:
 
     def gradient(self, slopes):
         """With respect to the weights."""
-        g = self.X.T @ slopes
-        return np.append(g, slopes.sum()) if self.intercept else g
+        return self.X.T @ slopes
 
     def hessian(self, curvatures):
         """With respect to the weights."""
-        X = self.X.multiply(curvatures[:, np.newaxis]) if sparse.issparse(self.X) else None
-        A = (self.X.T @ X).toarray() if X is not None else (self.X.T * curvatures) @ self.X
-        if not self.intercept:
-            return A
-        side = self.X.T @ curvatures
-        return np.block([[A, side[:, np.newaxis]], [side, curvatures.sum()]])
+        if sparse.issparse(self.X):
+            return (self.X.T @ self.X.multiply(curvatures[:, np.newaxis])).toarray()
+        return (self.X.T * curvatures) @ self.X
 
 
 def best_weights(recipe, X, targets, weights, start=None, tolerance=1e-6):
-    """The best fixed weights for one weight vector.
+    """The ``Best`` for one weight vector, with the loss and in the domain of a recipe.
 
-    Parameters
-    ----------
-    recipe : Recipe
-        Of the model that they are compared with: its loss and its domain.
-    X : matrix of shape (n, d)
-        The rows.
-    targets : ndarray of shape (n,)
-        Their targets as the loss reads them.
-    weights : ndarray of shape (n,)
-        Their weights.
-    start : ndarray of shape (D,), default=None
-        Weights of the domain to start from.
-    tolerance : float, default=1e-6
-        The gap, as a share of the total loss (or of 1), at which the search ends.
-
-    Returns
-    -------
-    best : Best
-        The weights.
+    ``targets``, (n,), are as the loss reads them; ``start``, (D,), are weights of the domain to start from; ``tolerance`` is the gap,
+    as a share of the total loss (or of 1), at which the search ends.
     """
     total, domain = TotalLoss(recipe, X, targets, weights), _recipe.domain_kernel(recipe)
     domain.prepare_full()
@@ -163,9 +144,7 @@ def _line_search(total, margins, along, width):
 def _gap(recipe, x, g):
     """What a linear model promises at most: g·x − min g·y over the domain."""
     support = _registry.DOMAINS[recipe.domain].support
-    if support is None or recipe.intercept:
-        return np.inf
-    return float(g @ x + support(-g, recipe.radius))
+    return np.inf if support is None or recipe.intercept else float(g @ x + support(-g, recipe.radius))
 
 
 def _largest_slope(recipe, margins, targets):

@@ -27,10 +27,9 @@ counts once, and what is left is the variance of f within each pass: the factor 
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import cho_factor, cho_solve
 
 from ..model import _auto, _registry, _runtime
-from . import _sums
+from . import _candidates
 
 # without curvatures in G, the errors of the first iterates have to be outgrown by long steps and a late average, or by passes
 LEAST_ETA, LEAST_POWER, LEAST_PASSES = 3.0, 8.0, 3
@@ -54,9 +53,10 @@ def refusal(state):
             'with shuffle=True and half_life="auto".'
         )
     if _registry.loss(recipe.loss).dispersion is None:
+        tables = _registry.CLASSIFICATION_LOSSES, _registry.REGRESSION_LOSSES
         return (
             f"loss={recipe.loss!r} has no standard errors, since the variance of its slopes is not known from its curvature; use "
-            f"{' or '.join(_with_dispersion())}."
+            f"{' or '.join(name for table in tables for name in _registry.names(table, lambda e: e.dispersion))}."
         )
     why_not = _without_matrix(recipe) if method.learner else _without_inverse(recipe, method)
     if why_not:
@@ -75,7 +75,9 @@ def refusal(state):
             f"This model has seen {int(progress.total('rows'))} rows for {recipe.D} weights, which tell nothing about their errors; "
             "learn from more rows, at least 50 for each weight."
         )
-    if not method.learner and not _outgrows_the_start(recipe, _passes(state)):
+    late = recipe.average is False or (recipe.average is not True and recipe.average >= LEAST_POWER)
+    outgrown = method.learner or (recipe.eta >= LEAST_ETA and (late or _passes(state) >= LEAST_PASSES))
+    if not outgrown:  # what the first steps have left
         return (
             f"With eta={np.ravel(recipe.eta)[0]:g} and average={recipe.average!r} the first iterates count too much for standard "
             'errors; pass eta=3.0 and average=20.0, or leave eta="auto" with structure="full".'
@@ -119,16 +121,6 @@ def _without_inverse(recipe, method):
 
 def _passes(state):
     return max(1, round(state.rounds / state.progress.total("rows")))
-
-
-def _outgrows_the_start(recipe, passes):
-    late = recipe.average is False or (recipe.average is not True and recipe.average >= LEAST_POWER)
-    return recipe.eta >= LEAST_ETA and (late or passes >= LEAST_PASSES)
-
-
-def _with_dispersion():
-    tables = (_registry.CLASSIFICATION_LOSSES, _registry.REGRESSION_LOSSES)
-    return [name for table in tables for name in _registry.names(table, lambda e: e.dispersion)]
 
 
 class ErrorBars:
@@ -179,9 +171,9 @@ class ErrorBars:
 
 def _covariances_of_sums(block, dispersions):
     """One for each weight vector of a block of the default learner."""
-    now, method, recipe = _runtime.method_of(block), _sums.absorbed(block), block.recipe
+    now, method, recipe = _runtime.method_of(block), _candidates.absorbed(block), block.recipe
     priors = np.ravel(recipe.epsilon)
-    of_priors = [_sums.systems(method, k) for k in range(len(priors))]
+    of_priors = [_candidates.systems(method, k) for k in range(len(priors))]
     means = method.means()
     found = []
     for p, (shares, candidates) in enumerate(zip(now.candidate_weights(), now.candidates(), strict=True)):
@@ -192,7 +184,7 @@ def _covariances_of_sums(block, dispersions):
         if recipe.intercept:  # about the means
             away[:, -1] += away @ means
         own = [systems[p] for systems in of_priors]
-        inverses = [_sums.inverse(system.A) for system in own]
+        inverses = [_candidates.inverse(system.A) for system in own]
         parts = shares[: len(priors)] / shares[: len(priors)].sum()
         of_priors_together = sum(part * P for part, P in zip(parts, inverses, strict=True))
         G, n_classes = own[0].G, len(away)
@@ -269,9 +261,7 @@ class _Covariance:
         self.R = structure.in_raw_units(np.eye(D))
         self.P = np.zeros((D, D))
         inside = np.ix_(self.known, self.known)
-        size = np.sqrt(np.diag(G)[self.known])  # a diagonal of 1 makes the factor as accurate as can be
-        factor = cho_factor(G[inside] / np.outer(size, size))
-        self.P[inside] = scale * cho_solve(factor, np.eye(len(size))) / np.outer(size, size)
+        self.P[inside] = scale * _candidates.inverse(G[inside])
 
     def std(self):
         if self.diagonal:
@@ -310,7 +300,7 @@ def _dispersions(state):
     """The noise of each weight vector: of the second half of the rows at first sight, whose predictions are good, without what the
     weights add, D/t in round t; of several targets, whose losses are recorded as one, of all rows."""
     recipe, progress = state.recipe, state.progress
-    dispersion, learner = (_registry.loss(recipe.loss).dispersion, _registry.METHODS[recipe.method].learner)
+    dispersion, learner = _registry.loss(recipe.loss).dispersion, _registry.METHODS[recipe.method].learner
     rows = progress.grid("rows")
     part = recipe.D / rows[-1] if recipe.degree and learner else 0.0
     if recipe.outputs_are_classes:

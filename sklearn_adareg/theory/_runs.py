@@ -52,9 +52,8 @@ def potential_value(H, potential, *, eta=None, p=2.0, t=1):
     H : array-like of shape (D, D) or (D,)
         A positive definite matrix, or the diagonal of a diagonal one.
     potential : {"adagrad", "pnorm", "ons"} or object
-        An object has a method ``value(h)``, which takes the D eigenvalues of H and returns
-        :math:`-\sum_i \phi(h_i)`; eta and p are then its own affair. One that varies with time
-        has the method ``value(h, t)``.
+        An object has a method ``value(h)``, which takes the D eigenvalues of H and returns :math:`-\sum_i \phi(h_i)`; eta and p
+        are then its own affair. One that varies with time has the method ``value(h, t)``.
     eta : float, default=None
         The step size; needed by the named potentials.
     p : float, default=2.0
@@ -173,11 +172,10 @@ def dual_averaging_bound(x, g, H, x_star, *, H0):
 
         \tfrac12 \|x^* - x_1\|^2_{H_T^{-1}} + \tfrac12 \sum_{t=1}^T \|g_t\|^2_{H_{t-1}}
 
-    The gradient is measured by the matrix of the round before, since :math:`x_t` was chosen with
-    it: a gradient far larger than all before it makes this bound larger than Theorem 1. It holds
-    while :math:`H_t \preceq H_{t-1}`, so for every operator-antitone :math:`\psi`, and for older
-    :math:`H_\tau` too, if they are what H holds. Costs O(TD²), and O(D³) once, for matrices;
-    O(TD) for diagonals and scalars.
+    The gradient is measured by the matrix of the round before, since :math:`x_t` was chosen with it: a gradient far larger than
+    all before it makes this bound larger than Theorem 1. It holds while :math:`H_t \preceq H_{t-1}`, so for every
+    operator-antitone :math:`\psi`, and for older :math:`H_\tau` too, if they are what H holds. Costs O(TD²), and O(D³) once, for
+    matrices; O(TD) for diagonals and scalars.
 
     Parameters
     ----------
@@ -250,6 +248,4 @@ def _sum_of_squares(v, H):
 
 def _solve(H, v):
     """H_t⁻¹ v_t, row by row."""
-    if H.ndim == 2:
-        return v / H
-    return np.linalg.solve(H, v[:, :, np.newaxis])[:, :, 0]
+    return v / H if H.ndim == 2 else np.linalg.solve(H, v[:, :, np.newaxis])[:, :, 0]

@@ -17,31 +17,44 @@ class Problem:
     """What a potential's theory can ask about a problem; ``limits`` are noted when they are asked for."""
 
     asked: str  # the parameters that are "theory", for messages
-    D: int
-    diameter: float
-    sup_diameter: float
-    block_diameter: float  # of the domain's projection onto the coordinates of a block, the largest
-    reach: float  # the b of AdaGrad's bound in this structure; over √D where all coordinates have one step size
-    parameters: dict  # of the potential
-    exp_concavity_on: Callable  # limits → β, or why there is none
-    steepest_on: Callable  # sizes → the largest norm of a gradient
-    mean_square: float  # T/D and, for a sketch, what shrinking may add: times γ², the mean eigenvalue of G_T
-    find_sizes: Callable
+    recipe: object
+    X: object  # the rows of the first call
+    bounds: Callable  # gives the largest ``target`` and ``weight`` of the first call
+    passes: int
     limits: dict | None = None  # that later rows must keep to
     sizes: dict = field(default_factory=dict)  # what was found of the rows, for messages
 
+    def __post_init__(self):
+        recipe, domain = self.recipe, _registry.DOMAINS[self.recipe.domain]
+        self.D, self.parameters = recipe.d, recipe.potential_parameters
+        self.diameter, self.sup_diameter = (f(recipe.radius, recipe.d) for f in (domain.diameter, domain.sup_diameter))
+        # the b of AdaGrad's bound in this structure; over √D where all coordinates have one step size
+        self.reach = reach(recipe)
+        if _registry.STRUCTURES[recipe.structure].one_step_size:
+            self.reach /= np.sqrt(recipe.D)
+
     def exp_concavity(self):
         """The largest known β for the loss on these rows."""
-        self.sizes = self.limits = self.find_sizes()
-        beta = self.exp_concavity_on(self.limits)
+        self.sizes = self.limits = theory_limits(self.recipe, self.X, self.bounds())
+        beta = exp_concavity_on(self.recipe, self.limits)
         if isinstance(beta, str):
             raise _undefined(self.asked, beta)
         return beta
 
     def mean_eigenvalue(self):
         """The largest that the mean eigenvalue of G_T − εI can be after as many rounds as the first call has."""
-        self.sizes = self.find_sizes()
-        return self.steepest_on(self.sizes) ** 2 * self.mean_square
+        recipe = self.recipe
+        self.sizes = theory_limits(recipe, self.X, self.bounds())
+        constants = loss_constants_on(recipe, self.sizes)
+        if constants is None:
+            raise _undefined(self.asked, f"the largest slope of the loss {recipe.loss!r} is not known")
+        with np.errstate(all="ignore"):
+            steepest = constants.lipschitz * np.float64(self.sizes["weight"]) * largest_norm(self.X, 2)
+        rounds = self.X.shape[0] * self.passes
+        mean_square = rounds / recipe.D
+        if recipe.rank is not None and recipe.rank < recipe.D:  # what a sketch may add to every eigenvalue
+            mean_square += rounds / (recipe.rank + 1)
+        return steepest**2 * mean_square
 
 
 def loss_constants(loss, *, margin, target=1.0, classes=2, **parameters):
@@ -156,20 +169,10 @@ def exp_concavity_on(recipe, sizes):
 
 
 def theory_steps(recipe, params, X, bounds):
-    """The fields of a recipe that "theory" decides.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The recipe with "auto" in place of "theory".
-    params : dict
-        The estimator's parameters.
-    X : matrix
-        The rows of the first call.
-    bounds : callable
-        Gives the largest ``target`` and ``weight`` of the first call.
-    """
-    asked = " and ".join(f"{n}='theory'" for n in ("eta", "epsilon") if params[n] == "theory")
+    """The fields of a recipe that "theory" decides; ``recipe`` has "auto" in its place, X are the rows of the first call, and
+    ``bounds`` gives the largest ``target`` and ``weight`` of these."""
+    names = [name for name in ("eta", "epsilon") if params[name] == "theory"]
+    asked = " and ".join(f"{name}='theory'" for name in names)
     domain = _registry.DOMAINS[recipe.domain]
     if not _registry.STRUCTURES[recipe.structure].takes_domains:
         raise _undefined(asked, f"the bound needs a bounded domain, and structure={recipe.structure!r} takes none")
@@ -182,7 +185,7 @@ def theory_steps(recipe, params, X, bounds):
     if recipe.half_life is not None:
         raise ValueError(
             f"{asked} needs half_life=None, since the bound is proved for a G that only grows; pass half_life=None, or a number as "
-            f"{' and '.join(n for n in ('eta', 'epsilon') if params[n] == 'theory')}."
+            f"{' and '.join(names)}."
         )
     if params["scaling"] is not None:
         raise ValueError(
@@ -193,50 +196,22 @@ def theory_steps(recipe, params, X, bounds):
             f"{asked} needs fit_intercept=False, since a free intercept has no bounded domain; add a constant column instead, or "
             "pass a number."
         )
-    structure = _registry.STRUCTURES[recipe.structure]
-    problem = Problem(
-        asked,
-        recipe.d,
-        domain.diameter(recipe.radius, recipe.d),
-        domain.sup_diameter(recipe.radius, recipe.d),
-        domain.block_diameter(recipe.radius, max(recipe.block_sizes)),
-        reach(recipe) / (np.sqrt(recipe.D) if structure.one_step_size else 1.0),
-        recipe.potential_parameters,
-        lambda sizes: exp_concavity_on(recipe, sizes),
-        lambda sizes: _steepest(recipe, sizes, X, asked),
-        _mean_square(recipe, X.shape[0] * (params["max_iter"] or 1)),
-        lambda: theory_limits(recipe, X, bounds()),
-    )
+    theory = _registry.potential(recipe.potential).theory
+    if not isinstance(theory, str):
+        missing = f"no regret bound is known for this potential with structure={recipe.structure!r}"
+        theory = theory.get(recipe.structure, missing)
+    if isinstance(theory, str):
+        raise _undefined(asked, theory)
+    problem = Problem(asked, recipe, X, bounds, params["max_iter"] or 1)
     with np.errstate(all="ignore"):
-        eta, epsilon = _bound(recipe, asked)(problem)
+        eta, epsilon = theory(problem)
     if not (0.0 < eta < np.inf and 0.0 < epsilon < np.inf):
         sizes = ", ".join(f"{name} {value:.6g}" for name, value in problem.sizes.items())
         raise _undefined(
             asked, f"the bound's eta is {eta:.3g} and its epsilon {epsilon:.3g} on rows whose largest sizes are {sizes}"
         )
-    steps = {"limits": problem.limits}
-    if params["eta"] == "theory":
-        steps["eta"] = float(eta)
-    if params["epsilon"] == "theory":
-        steps["epsilon"] = float(epsilon)
-    return steps
-
-
-def _steepest(recipe, sizes, X, asked):
-    """The largest norm of a gradient on these rows."""
-    constants = loss_constants_on(recipe, sizes)
-    if constants is None:
-        raise _undefined(asked, f"the largest slope of the loss {recipe.loss!r} is not known")
-    with np.errstate(all="ignore"):
-        return constants.lipschitz * np.float64(sizes["weight"]) * largest_norm(X, 2)
-
-
-def _mean_square(recipe, rounds):
-    """T/D, and what a sketch may add to every eigenvalue: 1/(rank + 1) of the trace."""
-    mean = rounds / recipe.D
-    if recipe.rank is not None and recipe.rank < recipe.D:
-        mean += rounds / (recipe.rank + 1)
-    return mean
+    steps = {"eta": float(eta), "epsilon": float(epsilon)}
+    return {"limits": problem.limits, **{name: steps[name] for name in names}}
 
 
 def theory_limits(recipe, X, bounds):
@@ -266,17 +241,6 @@ def check_limits(recipe, X, bounds, parameters):
                 f"eta='theory' was computed for a largest {name} of {recipe.limits[name]:.6g} in the rows of the first call, and "
                 f"these rows reach {value:.6g}; fit again on rows that show the whole range, or pass a number as eta."
             )
-
-
-def _bound(recipe, asked):
-    """The potential's theory in this structure."""
-    theory = _registry.potential(recipe.potential).theory
-    if not isinstance(theory, str):
-        missing = f"no regret bound is known for this potential with structure={recipe.structure!r}"
-        theory = theory.get(recipe.structure, missing)
-    if isinstance(theory, str):
-        raise _undefined(asked, theory)
-    return theory
 
 
 def _undefined(asked, reason):

@@ -9,13 +9,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, _num_samples, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
 
+from ..estimators._documentation import of_rows
 from ..model._interrupts import in_threads
-from ._best_trial import BestTrialPredicts
 from ._trials import Standing, Trial, cut, given, judge_by
 
 FIRST_SHARE = 16  # of the rows in ``fit``: the first rung
@@ -24,7 +26,23 @@ FIRST_RUNG, LAST_FIRST_RUNG = 1024, 2**14  # rows, in a stream, whose length is 
 ROWS_PER_FEATURE = 10  # with fewer, learners that will win later overfit and look worse than a constant
 
 
-class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
+def _of_best_trial(method, what, returned):
+    """The method of a search that its best trial answers; the search has it where the trial has."""
+
+    def answers(self):
+        getattr(self.best_estimator_ if hasattr(self, "best_estimator_") else self.estimator, method)  # its own error
+        return True
+
+    def ask(self, X):
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, method)(X)
+
+    ask.__name__, ask.__qualname__ = method, f"ProgressiveSearch.{method}"
+    ask.__doc__ = f"{what} the best trial."
+    return available_if(answers)(of_rows(returned, f"What its ``{method}`` returns.")(ask))
+
+
+class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
     """Search over parameters in one pass: trials learn side by side, and those that cannot win are dropped.
 
     All trials learn from the same rows, in the same order. Each row is predicted before it is learnt from, and the losses of
@@ -128,14 +146,8 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
         n_jobs=None,
         random_state=None,
     ):
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.scoring = scoring
-        self.delta = delta
-        self.min_rows = min_rows
-        self.refit = refit
-        self.shuffle = shuffle
-        self.n_jobs = n_jobs
+        self.estimator, self.param_grid, self.scoring, self.delta = estimator, param_grid, scoring, delta
+        self.min_rows, self.refit, self.shuffle, self.n_jobs = min_rows, refit, shuffle, n_jobs
         self.random_state = random_state
 
     # ---- learning ---------------------------------------------------------------------------------------------------
@@ -236,29 +248,19 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
         self._trials = [Trial(self.estimator, params, classes) for params in settings]
         self._judge = judge_by(self.scoring, [one.estimator for one in self._trials])
         self._rung = self._window = first_rung
-        self._length = length
-        self._classes = classes
+        self._length, self._classes = length, classes
         self.n_rows_ = 0
         self.n_candidates_ = []
 
     def _go_on(self, X, y, sample_weight, order, alone_is_enough=False):
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X)
         at, workers = 0, effective_n_jobs(self.n_jobs)
         while at < len(order):
             pieces, end = [], min(len(order), at + self._rung - self.n_rows_)
             for size, start, stop in cut(self.n_rows_, self.n_rows_ + end - at, self._window):
                 rows = order[at + start - self.n_rows_ : at + stop - self.n_rows_]
-                pieces.append(
-                    (
-                        size,
-                        start,
-                        _safe_indexing(X, rows),
-                        _safe_indexing(y, rows),
-                        None if weights is None else weights[rows],
-                    )
-                )
+                own = None if weights is None else weights[rows]
+                pieces.append((size, start, _safe_indexing(X, rows), _safe_indexing(y, rows), own))
             active = [one for one in self._trials if one.learns]
             in_threads([partial(one.learn, pieces, self._judge) for one in active], workers)
             self.n_rows_ += end - at
@@ -305,9 +307,10 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
         found = self._trials
         since = [one.rows - one.rows // 2 for one in found]  # the last half
         losses = np.array([one.loss(rows) for one, rows in zip(found, since, strict=True)])
-        order = sorted(
-            range(len(found)), key=lambda k: (found[k].error is not None, -(found[k].dropped_at or np.inf), losses[k])
-        )
+        keys = [
+            (one.error is not None, -(one.dropped_at or np.inf), loss) for one, loss in zip(found, losses, strict=True)
+        ]
+        order = sorted(range(len(found)), key=keys.__getitem__)
         ranks = np.empty(len(found), dtype=np.int32)
         ranks[order] = np.arange(1, len(found) + 1)
         self.best_index_ = order[0]
@@ -329,6 +332,49 @@ class ProgressiveSearch(BestTrialPredicts, MetaEstimatorMixin, BaseEstimator):
             "n_rows": np.array([one.rows for one in found]),
             "dropped": np.array([not one.learns for one in found]),
         }
+
+    @property
+    def classes_(self):
+        """The labels."""
+        check_is_fitted(self)
+        return self.best_estimator_.classes_
+
+    def score(self, X, y=None):
+        """The score of the best trial: by ``scoring``, or by its own ``score``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        check_is_fitted(self)
+        if self.scoring is None:
+            return self.best_estimator_.score(X, y)
+        return check_scoring(self.best_estimator_, scoring=self.scoring)(self.best_estimator_, X, y)
+
+    predict = _of_best_trial("predict", "Predictions of", "ndarray")
+    predict_proba = _of_best_trial("predict_proba", "Probabilities by", "ndarray of shape (n_samples, n_classes)")
+    predict_log_proba = _of_best_trial(
+        "predict_log_proba", "Logarithms of probabilities by", "ndarray of shape (n_samples, n_classes)"
+    )
+    decision_function = _of_best_trial("decision_function", "Margins by", "ndarray")
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "best_estimator_")
+
+    def __sklearn_tags__(self):
+        tags, own = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type = own.estimator_type
+        tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
+        tags.target_tags, tags.input_tags = own.target_tags, own.input_tags
+        return tags
 
 
 def _first_rung(X, least, most):

@@ -27,7 +27,7 @@ LAYERS = (
     "_kernels/preconditioners/diagonal _kernels/preconditioners/full",
     "_kernels/preconditioners",
     "_kernels/domains _kernels/prequential _kernels/scaling _kernels/solvers",
-    "_kernels/domains/projection _kernels/losses _kernels/potentials",
+    "_kernels/losses _kernels/potentials",
     "_kernels/data",
     "_kernels/linalg",
     "_kernels/state",

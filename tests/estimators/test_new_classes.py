@@ -150,13 +150,13 @@ def test_a_new_class_has_no_sums_and_the_others_keep_theirs(loss, rows):
 def test_a_softmax_may_outgrow_its_joint_matrix():
     """Beyond a number of classes times coordinates each class has a matrix of its own."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1200, 60))
-    y = np.argmax(X[:, :12], axis=1)
-    model = AdaRegClassifier().partial_fit(X[y < 11], y[y < 11], classes=np.arange(11))
+    X = rng.normal(size=(1200, 30))
+    y = np.argmax(X[:, :13], axis=1)
+    model = AdaRegClassifier().partial_fit(X[y < 12], y[y < 12], classes=np.arange(12))
     assert model._state.recipe.coupled
-    model.partial_fit(X, y, classes=np.arange(12))
+    model.partial_fit(X, y, classes=np.arange(13))
     assert not model._state.recipe.coupled
-    assert model._state.blocks[0].arrays["G"].shape[2] == 12
+    assert model._state.blocks[0].arrays["G"].shape[2] == 13
     model.partial_fit(X, y)
     assert model.score(X, y) > 0.6
     assert pickle.loads(pickle.dumps(model)).predict(X[:1]) == model.predict(X[:1])

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from sklearn_adareg._kernels.domains import _domains, _l2_ball, _simplex
+from sklearn_adareg._kernels.domains import _domains, _l2_ball, _polyhedra
 
 DOMAINS = {
     "l2": _l2_ball.L2Ball,
-    "box": _domains.Box,
-    "l1": _simplex.L1Ball,
-    "simplex": _simplex.Simplex,
-    "nonnegative": _domains.Nonnegative,
+    "box": _polyhedra.Box,
+    "l1": _polyhedra.L1Ball,
+    "simplex": _polyhedra.Simplex,
+    "nonnegative": _polyhedra.Nonnegative,
 }
 POLYHEDRA = [name for name in DOMAINS if name != "l2"]
 
@@ -129,7 +129,7 @@ def test_simplex_projection_that_drops_one_coordinate_at_a_time_is_exact():
     u = -(100.0 ** np.arange(d))
     u[:3] = 0.5, 0.4, 0.3
     permuted = np.random.default_rng(0).permutation(d)
-    c = _simplex.Simplex(d, 1.0).project(u[permuted], np.ones(d))
+    c = _polyhedra.Simplex(d, 1.0).project(u[permuted], np.ones(d))
     expected = np.zeros(d)
     expected[:3] = u[:3] - 0.2 / 3
     np.testing.assert_allclose(c, expected[permuted], rtol=0, atol=1e-15)
@@ -253,8 +253,8 @@ def test_points_inside_stay_to_the_bit(name):
 def test_a_point_of_the_simplex_projects_to_itself():
     u = np.array([0.5, 0.0, 1.5, 1.0])
     H = random_spd(np.random.default_rng(7), 4)
-    np.testing.assert_allclose(_simplex.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15)
-    np.testing.assert_allclose(_simplex.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
+    np.testing.assert_allclose(_polyhedra.Simplex(4, 3.0).project(u, [1.0, 2.0, 3.0, 4.0]), u, atol=1e-15)
+    np.testing.assert_allclose(_polyhedra.Simplex(4, 3.0).project_in(u, H)[0], u, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["l2", "box", "l1", "nonnegative"])
@@ -273,7 +273,7 @@ def test_projected_points_are_inside_to_the_last_digit(name):
 
 def test_gauges_are_additive_and_exceeded_just_below_the_limit():
     c = np.array([0.6, -0.8])
-    for ball, limit in ((_l2_ball.L2Ball, 1.0), (_simplex.L1Ball, 1.4)):
+    for ball, limit in ((_l2_ball.L2Ball, 1.0), (_polyhedra.L1Ball, 1.4)):
         radius = limit
         total, exceeded = ball(2, radius).measure(c)
         assert total == pytest.approx(limit)
@@ -281,9 +281,9 @@ def test_gauges_are_additive_and_exceeded_just_below_the_limit():
         assert total == sum(ball(2, radius).measure(c[i : i + 1])[0] for i in range(2))
         assert not ball(2, radius).measure(0.999999 * c)[1]
         assert ball(2, radius).measure((1 - 1e-11) * c)[1]
-    assert _simplex.Simplex(2, 1.0).measure(c)[1]
-    assert not _simplex.Simplex(2, 1.0).holds([0.5, 0.5])
-    assert not _domains.Box(2, 0.1).measure(c)[1]
+    assert _polyhedra.Simplex(2, 1.0).measure(c)[1]
+    assert not _polyhedra.Simplex(2, 1.0).holds([0.5, 0.5])
+    assert not _polyhedra.Box(2, 0.1).measure(c)[1]
 
 
 @every_domain
@@ -347,8 +347,8 @@ def test_no_domain_changes_nothing():
 def test_only_boxes_and_orthants_are_clips():
     clips = [name for name in DOMAINS if DOMAINS[name](3, 2.0).coordinatewise]
     assert clips == ["box", "nonnegative"]
-    assert (_domains.Box(3, 2.0).lower, _domains.Box(3, 2.0).upper) == (-2.0, 2.0)
-    assert (_domains.Nonnegative(3, 2.0).lower, _domains.Nonnegative(3, 2.0).upper) == (0.0, np.inf)
+    assert (_polyhedra.Box(3, 2.0).lower, _polyhedra.Box(3, 2.0).upper) == (-2.0, 2.0)
+    assert (_polyhedra.Nonnegative(3, 2.0).lower, _polyhedra.Nonnegative(3, 2.0).upper) == (0.0, np.inf)
 
 
 # ---- any scale, any spread of units, and matrices that are positive definite up to rounding only

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance
-from sklearn_adareg._kernels.domains._simplex import L1Ball, Simplex
+from sklearn_adareg._kernels.domains._polyhedra import L1Ball, Simplex
 from support.attack_cases import Chunk, make_rows
 from support.data import POTENTIALS, STRUCTURES, UPDATES, rows, target
 

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from support.data import STRUCTURES, estimator, learn, rows, target, weights_of
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, regret
-from sklearn_adareg._kernels.domains import _domains
+from sklearn_adareg._kernels.domains import _polyhedra
 from sklearn_adareg._kernels.losses import _losses
 from sklearn_adareg._kernels.potentials import _potentials
 from sklearn_adareg.model import _registry
@@ -180,7 +180,7 @@ def test_a_new_domain_is_one_entry(register):
 
 
 def test_a_new_domain_of_which_nothing_is_known_is_unbounded_and_takes_no_penalty(register):
-    register(_registry.DOMAINS, "orthant", Domain(_domains.Nonnegative))
+    register(_registry.DOMAINS, "orthant", Domain(_polyhedra.Nonnegative))
     assert (learn(estimator(domain="orthant"), X, Y).coef_ >= 0).all()
     with pytest.raises(ValueError, match=r"alpha=0.1 with domain='orthant' .*'box', 'nonnegative'"):
         estimator(domain="orthant", alpha=0.1).fit(X, Y)

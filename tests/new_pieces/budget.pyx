@@ -1,6 +1,5 @@
 """A domain: the half-space Σ w_i ≤ r, weights that share a budget."""
-from sklearn_adareg._kernels.domains._domains cimport Domain
-from sklearn_adareg._kernels.domains.projection._metric cimport STALLED
+from sklearn_adareg._kernels.domains._domains cimport STALLED, Domain
 
 
 cdef class Budget(Domain):

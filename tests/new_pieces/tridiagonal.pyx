@@ -2,7 +2,7 @@
 from sklearn_adareg._kernels.domains._domains cimport Domain
 from sklearn_adareg._kernels.potentials._potentials cimport Potential
 from sklearn_adareg._kernels.state._setting cimport Setting
-from sklearn_adareg._kernels.preconditioners.full._spectral cimport FullSpectral
+from sklearn_adareg._kernels.preconditioners.full._full cimport FullSpectral
 
 import numpy as np
 

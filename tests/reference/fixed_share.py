@@ -1,6 +1,8 @@
 """Fixed share on the losses of candidates, several rates of it by fixed share again, and regressions on their margins, in slow NumPy.
 
 w_k ← (1 − a) w_k e^(−ℓ_k) / Σ_j w_j e^(−ℓ_j) + a v_k,    v the weights before the first row
+
+A candidate that rests counts as the mixture of those that do not: ℓ_k = −ln Σ_j w_j e^(−ℓ_j) / Σ_j w_j over these.
 """
 
 import numpy as np
@@ -52,6 +54,10 @@ class FixedShare:
         self.top_first = np.r_[1 - (R - 1) * TRACKING, np.full(R - 1, TRACKING)]
         self.weights, self.top = np.tile(self.first, (R, 1)), self.top_first.copy()
         self.totals, self.active = np.zeros(N), np.ones(B, dtype=bool)
+        self.judged, self.resting = np.ones(B, dtype=bool), False
+        never = np.isin(np.arange(B), [*range(long_ones), B - 1])
+        self.may_rest = not never.all()
+        self.never_rests = np.r_[np.tile(never, len(SCALES)), np.zeros(len(self.regressions), dtype=bool)]
 
     def combine(self, base):
         """The margins of all candidates and of the layers from those of the base (B, C); what is published."""
@@ -62,10 +68,18 @@ class FixedShare:
         self.layers = self.part() @ self.m
         return self.top @ self.layers
 
+    def there(self, bases):
+        """Which of all candidates, (N,), are parts of these base candidates, or regressions, and do not rest."""
+        there = np.r_[np.tile(bases, len(SCALES)), np.ones(len(self.regressions), dtype=bool)]
+        return there & (self.never_rests | (not self.resting))
+
+    def resting_part(self):
+        """The weight of the candidates that may rest."""
+        return (self.top @ self.weights)[~self.never_rests].sum()
+
     def part(self):
         """The weights of those who take part, (layers, N)."""
-        there = np.r_[np.tile(self.active, len(SCALES)), np.ones(len(self.regressions), dtype=bool)]
-        part = self.weights * there
+        part = self.weights * self.there(self.active)
         return part / part.sum(axis=1, keepdims=True)
 
     def shares(self):
@@ -79,16 +93,18 @@ class FixedShare:
         """The losses of a row of this weight, whose margins were combined last, in this unit."""
         losses = self.evaluate(self.m) * weight / unit
         losses = np.where(np.isfinite(losses), losses, np.inf)
-        least = losses.min()
-        capped = np.minimum(losses - least, CAP)
-        self.totals += capped
+        awake = self.there(self.judged)
+        least = losses[awake].min()
         for r, rate in enumerate(self.rates):
+            capped, own = np.minimum(losses - least, CAP), self.weights[r] * awake
+            capped[~awake] = -np.log(own @ np.exp(-capped) / own.sum())
+            self.totals += capped * (r == 0)
             self.weights[r] = exponential(self.weights[r], capped, rate or 1 / (t + 1), self.first)
         losses = np.minimum(self.evaluate(self.layers) * weight / unit - least, CAP)
         if len(self.top) > 1:
             self.top = exponential(self.top, losses, 1 / (t + 1), self.top_first)
         constant = self.base[-1, 0] if self.from_constant else 0.0
-        if self.from_constant and not scale > ROUNDING * abs(constant):
+        if self.resting or (self.from_constant and not scale > ROUNDING * abs(constant)):
             return
         f = self.active * np.clip(self.base[:, 0] - constant, -FARTHEST * scale, FARTHEST * scale)
         for regression in self.regressions:

@@ -17,10 +17,11 @@ from reference.quadratics import DEGREES, LOSSES, softmax
 PRIORS, JOINT_PRIORS = (1e-6, 1e-2, 0.5, 8.0), (0.5, 8.0)  # the latter of a softmax
 PENALISED_JOINT_PRIORS = (1e-6, 0.5)
 MEMORIES, DIAGONAL_MEMORIES = (1.0, 0.998, 0.98), (0.97, 0.9, 0.8)
-KEPT, MOST, FRACTION, JOINT_FRACTION, GROWTH, STEPS = 1024, 256, 40, 10, 1.5, 4
+KEPT, MOST, FRACTION, JOINT_FRACTION, PER_BLOCK, GROWTH, STEPS = 1024, 256, 40, 10, 25, 1.5, 4
+REST_BELOW, CYCLE, TRIAL, RISEN, RECENT_ROWS, LEVEL_ROWS, EXTREME = 0.1, 256, 32, 2.5, 16, 1024, 4.0
 ROWS_PER_WEIGHT, WEAK, RARE = 10, 0.1, 0.25
 SHORT_PRIOR, PER_D_SHORT, DIAGONAL_PRIOR, PER_D, INTERCEPT_PRIOR = 0.25, 1.0, 0.5, 2.0, 0.1
-LEAST_CURVATURE, DAMP, SLACK, LEAST_STEP, SETTLED = 1e-5, 0.05, 1e-3, 1e-3, 1e-8
+LEAST_CURVATURE, DAMP, SLACK, LEAST_STEP, SETTLED = 1e-5, 0.05, 1e-3, 1e-3, 0.01
 OF_SQUARES, RECENT = 4.0, 2.0
 PART, OF_SIZE, RARE_ENTRIES, UNLIMITED, ROUNDING = 0.25, 3.0, 64, 1e300, 1e-26
 JUMP, OF_LEVEL, OF_OBJECTIVE = 100.0, 1e-9, 1e-10
@@ -123,6 +124,8 @@ class Problem:
         self.diagonal_G = np.zeros((len(learner.diagonals), C, D))
         self.counts, self.level, self.units = np.zeros(max(C, 2)), np.zeros(2), np.zeros(2)
         self.margins = []  # of the rows held, at the candidates of their time
+        self.read = []  # whether candidates that forget have read them
+        self.wakes, self.decides, self.watched = 0, 0, (0.0, 0.0, 0.0)
         self.share = FixedShare(
             whole + len(learner.diagonals) + 1,
             C,
@@ -232,15 +235,19 @@ class Problem:
         return self.published
 
     def learn(self, v, y, weight):
-        t, unit = self.learner.t + 1, 1.0
+        t, unit, residual = self.learner.t + 1, 1.0, 0.0
         self.y = y
         if self.regression and self.level[0] > 0:
             mean = np.exp(self.published[0]) if self.loss == "poisson" else self.published[0]
             faded = 1 - RECENT / (t + RECENT)
+            residual = mean - y
             self.units = faded * self.units + weight * np.array([(mean - y) ** 2, 1])
             unit = OF_SQUARES * self.unit if self.degree == 2 else self.unit
+        self.published_loss = float(self.losses(np.reshape(self.published, (1, -1)), y)[0])
+        self.read.append(not self.share.resting)
         self.share.learn(weight, unit, self.scale, t)
-        if not self.regression or self.level[0] > 0:
+        self.diagonal_G *= np.reshape(self.learner.diagonals, (-1, 1, 1))
+        if not self.share.resting and (not self.regression or self.level[0] > 0):
             self.step_diagonals(self.learner.about_centre(v), y, weight)
         if self.joint:
             self.counts[int(y)] += weight
@@ -248,6 +255,27 @@ class Problem:
             self.counts[int(y > 0)] += weight
         else:
             self.find_level(y, weight)
+        if self.share.may_rest:
+            self.consider_rest(t, abs(residual) if self.loss == "poisson" else self.published_loss)
+
+    def consider_rest(self, t, loss):
+        """Candidates that forget rest where they weigh little, but for trials and while losses have risen."""
+        mean, spread, lately = self.watched
+        if not self.learner.begins:
+            loss = min(loss, mean + EXTREME * np.sqrt(spread))
+        lately += (loss - lately) / min(t, RECENT_ROWS)
+        mean += (loss - mean) / min(t, LEVEL_ROWS)
+        spread += ((loss - mean) ** 2 - spread) / min(t, LEVEL_ROWS)
+        self.watched = mean, spread, lately
+        if self.learner.begins:
+            return
+        if self.share.resting:
+            if lately - mean > RISEN * np.sqrt(spread / (2 * RECENT_ROWS - 1)):
+                self.wakes, self.decides = t, t + 4 * TRIAL
+        elif t >= self.decides:
+            self.decides = t + TRIAL
+            if self.share.resting_part() < REST_BELOW:
+                self.wakes, self.decides = t + CYCLE - TRIAL, t + CYCLE
 
     def step_diagonals(self, z, y, weight):
         """x ← x − 2g P z / (1 + (h' + 2h) zᵀPz), P = 1 / (λ-sums of h' z² + prior); rows without a slope are in no sum."""
@@ -266,7 +294,6 @@ class Problem:
             prior = np.full(columns.D, DIAGONAL_PRIOR)
             prior[: columns.d] = max(DIAGONAL_PRIOR, PER_D * columns.D) * squares
             there = prior > 0
-            self.diagonal_G[k] *= kept
             P = np.where(there, 1 / np.where(there, self.diagonal_G[k] + prior, 1), 0)
             q = P @ z**2
             f = 2 * weight * g / (1 + weight * (own + 2 * h) * q)
@@ -300,8 +327,9 @@ class Problem:
         priors = len(self.learner.priors)
         return range(priors) if memory == 0 else [priors + memory - 1]
 
-    def absorb(self, memory, V, m, y, weights, batch=False, anew=False):
+    def absorb(self, memory, V, m, y, weights, batch=False, anew=False, read=slice(None)):
         """Rows, the oldest first, join the sums of a memory, at the leading candidate's margins of m (n, candidates, C)."""
+        V, m, y, weights = V[read], m[read], y[read], weights[read]
         kept = self.learner.memories[memory]
         H, f = self.quadratics(m[:, self.leader(memory)], y, batch)
         weights = weights * kept ** np.arange(len(V))[::-1]
@@ -368,6 +396,8 @@ class Problem:
         all rows, and the prior is judged too. The decrease for the leading candidate."""
         gain, leader = 0.0, self.leader(memory)
         for k in self.of_memory(memory):
+            if not self.share.judged[k]:
+                continue
             move, step = self.solved(k, memory) - self.x[k], 1.0
             if self.loss != "squared_error" and len(V):
 
@@ -394,7 +424,7 @@ class Problem:
             m = np.einsum("kcd,nd->nkc", self.x, V)
             self.absorb(0, V, m, y, weights, batch=True, anew=True)
             gain = self.improve(0, V, y, weights, whole=True)
-            if self.loss == "squared_error" or not gain > SETTLED * len(V) * self.unit:
+            if self.loss == "squared_error" or not gain > SETTLED * self.unit:
                 break
 
     def begin_memory(self, memory, V, y, weights):
@@ -479,10 +509,13 @@ class Learner:
         return self.targets.limited(Y)[..., problem] if self.targets.mean.size else Y[..., problem]
 
     def wake(self):
-        """Weak priors take part from so many rows a weight on."""
-        ready = len(self.priors) == 1 or self.l1 > 0 or self.t >= ROWS_PER_WEIGHT * self.D
+        """Weak priors take part from so many rows a weight on, and are evaluated from half of them on."""
+        every, strong = len(self.priors) == 1 or self.l1 > 0, np.array(self.priors) >= WEAK
         for problem in self.problems:
-            problem.share.active[: len(self.priors)] = ready | (np.array(self.priors) >= WEAK)
+            share, n = problem.share, len(self.priors)
+            share.active[:n] = every | strong | (self.t >= ROWS_PER_WEIGHT * self.D)
+            share.judged[:n] = every | strong | (self.t >= ROWS_PER_WEIGHT * self.D / 2)
+            share.resting = self.t < problem.wakes
 
     def play(self, row, y, weight=1.0):
         """The margins that are published for a row, before it is learnt from."""
@@ -519,18 +552,24 @@ class Learner:
         ages = np.arange(len(V))[::-1]
         self.mass[l] = self.mass[l] * self.memories[l] ** len(V) + (self.memories[l] ** ages).sum()
         for p, problem in enumerate(self.problems):
-            problem.absorb(l, V, np.array(problem.margins[first:]), self.y_of(p, Y), weights)
+            read = np.array(problem.read[first:], dtype=bool) if l else slice(None)
+            problem.absorb(l, V, np.array(problem.margins[first:]), self.y_of(p, Y), weights, read=read)
 
     def improve(self, l, first=None, whole=False):
-        V, Y, weights = self.rows(self.absorbed[l] if first is None else first)
+        first = self.absorbed[l] if first is None else first
+        V, Y, weights = self.rows(first)
         for p, problem in enumerate(self.problems):
+            if l and len(V) and not any(problem.read[first:]):
+                continue
             problem.improve(l, V, self.y_of(p, Y), weights, whole)
 
     def settle(self, l):
         self.absorbed[l] = len(self.held)
         rows = 1 / (1 - self.memories[l]) if self.memories[l] < 1 else self.t
-        block = int(min(self.t, rows) / self.fraction)
-        self.due[l] = self.t + max(1, min(max(block, self.D // 2) if l else block, MOST))
+        begins = self.begins and self.fraction == FRACTION
+        block = int(min(self.t, rows) / self.fraction * (1 + self.t / KEPT if begins else 1))
+        block = max(block, self.D // PER_BLOCK, self.D // 2 if l else 1)
+        self.due[l] = self.t + max(1, min(block, MOST))
 
     def absorb_all(self):
         """The end of a block of the longest memory."""
@@ -564,7 +603,7 @@ class Learner:
         if ends or not self.begins:
             self.begins, self.held, self.held_y, self.held_weights = False, [], [], []
             for problem in self.problems:
-                problem.margins = []
+                problem.margins, problem.read = [], []
         for l in range(len(self.memories)):
             self.settle(l)
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from sklearn_adareg import AdaRegRegressor, distributed
 from sklearn_adareg.streams import TableEncoder, fit_stream
-from sklearn_adareg.streams._hashed import KEPT, LONGEST, names_by_column
+from sklearn_adareg.streams._encoder import KEPT, LONGEST, names_by_column
 
 TABLE = pd.DataFrame({"shop": [f"s{i}" for i in range(30)], "zip": [f"{i:05d}" for i in range(30)]})
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "sklearn_adareg"
 ROOMS = ("estimators", "model")
+LOADED_BY_PATH = re.compile(r'"([a-z]+(?:\.\w+)*\._[a-z_]+)\.[A-Z]\w+"')  # as the registry names classes
 PATTERN = re.compile(
     r"""^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|[^\n]*)|^\s*(?:cdef\s+extern\s+from|\#include)\s+"([\w.]+)\"""",
     re.MULTILINE,
@@ -30,7 +31,10 @@ def core_files():
 def reached_from(path):
     """Kernels that a file names, and headers; whether or not they exist."""
     yield from (path.with_suffix(kind) for kind in (".pyx", ".pxd") if path.suffix != ".py")
-    for module, names, header in PATTERN.findall(path.read_text(encoding="utf-8")):
+    text = path.read_text(encoding="utf-8")
+    for module in LOADED_BY_PATH.findall(text):
+        yield from ((PACKAGE / "_kernels").joinpath(*module.split(".")).with_suffix(kind) for kind in (".pyx", ".pxd"))
+    for module, names, header in PATTERN.findall(text):
         if header:
             yield PACKAGE / "_kernels" / "include" / header
             continue

@@ -11,7 +11,7 @@ from support.data import rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model import _registry
-from sklearn_adareg.theory._confidence import bernstein_bound, zero_one_bound
+from sklearn_adareg.theory._certificates import bernstein_bound, zero_one_bound
 
 X, SCORE = rows(0, n=400)
 Y = target("log_loss", SCORE)

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model._runtime import method_of
-from sklearn_adareg.theory import _sums
+from sklearn_adareg.theory import _candidates
 from sklearn_adareg.theory._error_bars import inflation
 
 D = 4
@@ -118,7 +118,7 @@ def test_they_are_of_all_rows_those_that_wait_too_and_nothing_is_changed(n, inte
     stds_of_weights = stds(model)
     for name, array in copied(model).items():
         np.testing.assert_array_equal(array, before[name])
-    [system] = _sums.systems(_sums.absorbed(model._state.blocks[0]), 0)
+    [system] = _candidates.systems(_candidates.absorbed(model._state.blocks[0]), 0)
     means = X.mean(axis=0) * intercept
     Z = np.column_stack([X - means, np.ones((n, int(intercept)))])
     np.testing.assert_allclose(system.G, Z.T @ Z, rtol=1e-9, atol=1e-9 * n)
@@ -333,7 +333,7 @@ def test_weights_few_rows_and_several_classes_are_refused():
         _ = several.coef_std_
     wide = np.random.default_rng(0).normal(size=(500, 80))
     several = AdaRegClassifier(max_iter=1).fit(wide, np.arange(500) % 10)
-    with pytest.raises(AttributeError, match="10 classes times 81 weights are more than 700"):
+    with pytest.raises(AttributeError, match="10 classes times 81 weights are more than 400"):
         _ = several.coef_std_
     with pytest.raises(AttributeError, match="has learnt nothing yet"):
         _ = AdaRegRegressor().coef_std_

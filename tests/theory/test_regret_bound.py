@@ -368,34 +368,39 @@ class SlowCombination:
         self.delta, self.beyond, self.switches = np.zeros((3, layers + 1))
         self.apart, self.published, self.capped = np.zeros(layers), 0.0, np.zeros(len(first))
 
-    def learn(self, margins, active, y, factor, t):
+    def learn(self, margins, active, judged, y, factor, t):
         """A round of these margins, (N, C); the margin that is published before it."""
         losses = evaluated(self.kind, margins, y) * factor
-        least = losses.min()
+        least = losses[judged].min()
+        losses = np.where(judged, losses, least)
         capped = np.minimum(losses - least, _fixed_share.CAP)
         used = self.w * active
         of_layers = used @ margins / used.sum(axis=1, keepdims=True)
         published = self.v @ of_layers
         self.published += evaluated(self.kind, published[None], y)[0] * factor
-        self.capped += capped + least
+        own = self.w[0] * judged
+        self.capped += np.where(judged, capped, -np.log(own @ np.exp(-capped) / own.sum())) + least
         layer_losses = evaluated(self.kind, of_layers, y) * factor
         for r, w in enumerate(self.w):
             a = _fixed_share.RATES[r] or 1.0 / (t + 1.0)
-            if not active.all():
-                self.apart[r] += layer_losses[r] - w @ losses
-            self.w[r] = self.update(r, w, capped, losses - least, a, self.first)
+            part = w * judged / (w * judged).sum()
+            if not active[judged].all():
+                self.apart[r] += layer_losses[r] - part @ losses
+            self.w[r] = self.update(r, part, capped, losses - least, a, self.first, w, judged)
         if len(self.v) > 1:
             above = layer_losses - least
             capped = np.minimum(above, _fixed_share.CAP)
-            self.v = self.update(len(self.v), self.v, capped, above, 1.0 / (t + 1.0), self.first_layers)
+            every = np.ones(len(self.v), dtype=bool)
+            self.v = self.update(len(self.v), self.v, capped, above, 1.0 / (t + 1.0), self.first_layers, self.v, every)
         return published
 
-    def update(self, r, w, capped, losses, a, first):
-        mixture = w @ np.exp(-capped)
-        self.delta[r] += w @ capped + np.log(mixture)
-        self.beyond[r] += w @ (losses - capped)
+    def update(self, r, part, capped, losses, a, first, w, judged):
+        """``part``: the weights of those that are evaluated, over their sum."""
+        mixture = part @ np.exp(-capped)
+        self.delta[r] += part @ capped + np.log(mixture)
+        self.beyond[r] += part @ (losses - capped)
         self.switches[r] -= np.log(1.0 - a)
-        return (1.0 - a) * w * np.exp(-capped) / mixture + a * first
+        return (1.0 - a) * w * np.where(judged, np.exp(-capped) / mixture, 1.0) + a * first
 
     def right_side(self):
         """For each candidate, by the layer for which it is smallest."""
@@ -406,7 +411,7 @@ class SlowCombination:
 
 
 def candidates_margins(model, z):
-    """The margins of all candidates for a row, (N, C), and which ones take part."""
+    """The margins of all candidates for a row, (N, C), which ones take part, and which are evaluated."""
     state = model._state
     [block] = state.blocks
     method, recipe = method_of(block), block.recipe
@@ -416,16 +421,18 @@ def candidates_margins(model, z):
     constant = base[-1]
     parts = [scale * base + (1.0 - scale) * constant for scale in _fixed_share.SCALES]
     B, rows = len(base), state.rounds
-    active = np.ones(B, dtype=bool)
+    active, judged = np.ones((2, B), dtype=bool)
     weak = np.ravel(recipe.epsilon) < 0.1
     active[: len(weak)] = ~weak | (rows >= 10 * recipe.D)
-    on = np.tile(active, len(parts))
+    judged[: len(weak)] = ~weak | (rows >= 5 * recipe.D)
+    on, told = np.tile(active, len(parts)), np.tile(judged, len(parts))
     if "share_regressions" in block.arrays:
         for sums in block.arrays["share_regressions"][0]:
             v = sums[B * B + B :]
             parts.append([[np.sum(v[active] * base[active, 0])]])
-        on = np.append(on, [True] * len(block.arrays["share_regressions"][0]))
-    return np.concatenate(parts), on.astype(float)
+        regressions = [True] * len(block.arrays["share_regressions"][0])
+        on, told = np.append(on, regressions), np.append(told, regressions)
+    return np.concatenate(parts), on, told
 
 
 def next_target(stream, kind, model, z, t, score):
@@ -450,23 +457,25 @@ def test_the_bound_of_a_combination_is_that_of_a_slow_one_and_holds(kind, half_l
     for t, z in enumerate(Z):
         turned = -1.0 if stream == "changing" and t > n / 2 else 1.0
         y = next_target(stream, kind, model, z, t, turned * z @ coef + rng.normal())
-        margins, active = candidates_margins(model, z) if t else (None, None)
+        margins, active, judged = candidates_margins(model, z) if t else (None, None, None)
         model.partial_fit(z[None], [y], sample_weight=weights[t : t + 1], **known)
         [block] = model._state.blocks
         sums = method_of(block).bound_terms()
         if slow is None:  # every candidate predicts 0
             slow = SlowCombination(sums["first"], sums["first_layers"], kind)
             margins = np.zeros((len(sums["first"]), 3 if kind == "softmax" else 1))
-            active = np.ones(len(margins))
+            judged = active = np.ones(len(margins), dtype=bool)
         factor = weights[t]
         if kind == "squared_error":
             squares, total = block.arrays["units"][0]
             factor /= 4.0 * squares / total if total > 0 else 1.0  # the first row has no unit yet
             y = np.clip(y, *limits)
             limits = block.arrays["target_columns"][5:7, 0].copy()
-        slow.learn(margins, active, 2.0 * y - 1.0 if kind == "log_loss" else y, factor, t + 1.0)
+        slow.learn(margins, active, judged, 2.0 * y - 1.0 if kind == "log_loss" else y, factor, t + 1.0)
     N = len(slow.first)
-    np.testing.assert_allclose(block.arrays["shares"][0, :, :N], slow.w, rtol=1e-6, atol=1e-9)
+    order = method_of(block).order_of_candidates()
+    assert len(order) == N
+    np.testing.assert_allclose(block.arrays["shares"][0][:, order], slow.w, rtol=1e-6, atol=1e-9)
     bound = model.regret_bound()
     names = list(model.candidate_weights_)
     assert list(bound.candidates) == names

@@ -2,7 +2,7 @@
 (learn-α, Monteleoni & Jaakkola 2003).
 
 Candidates are the base candidates, a part of each (``SCALES``: one that is overconfident costs less), and regressions on
-the margins of all base candidates. A layer has a rate a and weights w of them all; after a row with losses ℓ, each at most ``CAP``,
+the margins of all base candidates. Those of the longest memory and the constant, with their parts, come first (``positions``). A layer has a rate a and weights w of them all; after a row with losses ℓ, each at most ``CAP``,
 
     w_k ← (1 − a) w_k e^(−ℓ_k) / Σ_j w_j e^(−ℓ_j) + a w_1(k).
 
@@ -18,6 +18,10 @@ those up to CAP above it. For a convex loss, every layer r and every sequence of
 with w_1 the first weights, δ_t = Σ w ℓᶜ + ln Σ w e^(−ℓᶜ) in [0, c²/8], o_t = Σ w (ℓ − ℓᶜ), and s_t = ℓ(m_r) − Σ w ℓ of the layer in
 the rounds in which candidates take no part, 0 in others. Those of the layers are −ln of the first weight of r, −ln(1 − a_t), δ_t and
 o_t of the fixed share over the layers. ``sums`` has these terms as they happened.
+
+A candidate may rest for some rounds: it is not evaluated, and counts as the mixture of the others does, ℓ_k = −ln Σ ŵ_j e^(−ℓ_j) over
+those that do not, ŵ being their weights divided by their sum (Freund, Schapire, Singer & Warmuth 1997). Then its weight stays but for
+a, m_r and δ_t are those of ŵ, and the inequality holds with these losses.
 """
 from libc.math cimport fabs, fmax, fmin, isfinite, log
 from libc.string cimport memcpy, memset
@@ -65,6 +69,14 @@ def rounded(n):
     return -(-n // WIDTH) * WIDTH
 
 
+def positions(B, long_ones):
+    """Where a part of each base candidate stands among all candidates, (parts, B): first those that never rest."""
+    always = np.isin(np.arange(B), [*range(long_ones), B - 1])
+    ranks = np.where(always, np.cumsum(always), np.cumsum(~always)) - 1
+    number, part = np.where(always, always.sum(), (~always).sum()), np.arange(len(SCALES))[:, None]
+    return ranks + part * number + np.where(always, 0, len(SCALES) * always.sum())
+
+
 cdef class FixedShare:
     """The combination of B base candidates with C margins each, bound to arrays that ``allocate`` makes."""
 
@@ -75,7 +87,7 @@ cdef class FixedShare:
         regressions = len(KEPT) if regresses and C == 1 else 0
         N = len(SCALES) * B + regressions
         weights = np.zeros((problems, layers, rounded(N)))
-        weights[:, :, :N] = FixedShare.first_weights(N, B, long_ones)
+        weights[:, :, :N] = FixedShare.first_weights(N, long_ones)
         arrays = {
             "shares": weights,
             "share_layers": np.tile(FixedShare.first_layers(layers), (problems, 1)),
@@ -88,10 +100,9 @@ cdef class FixedShare:
         return arrays
 
     @staticmethod
-    def first_weights(N, B, long_ones):
+    def first_weights(N, long_ones):
         """What candidates weigh before the first row: those of the longest memory and the constant share most of it."""
-        main = np.zeros(N, dtype=bool)
-        main[:long_ones] = main[B - 1] = True
+        main = np.arange(N) <= long_ones
         return np.where(main, (1.0 - OTHERS) / main.sum(), OTHERS / (N - main.sum()))
 
     @staticmethod
@@ -105,32 +116,36 @@ cdef class FixedShare:
         cdef double[:, :, ::1] sums = arrays["share_sums"]
         cdef double[:, :, ::1] regression
         cdef double[::1] scratch
-        cdef unsigned char[::1] active
+        cdef unsigned char[:, ::1] active
         cdef double[::1] first, mask
-        self.arrays, self.B, self.C = arrays, B, C
+        cdef Py_ssize_t[:, ::1] place = positions(B, long_ones).astype(np.intp)
+        self.arrays, self.B, self.C, self.place = arrays, B, C, &place[0, 0]
         self.layers, self.room = weights.shape[1], weights.shape[2]
         self.regressions = 0
         if "share_regressions" in arrays:
             regression = arrays["share_regressions"]
             self.regressions, self.regression = regression.shape[1], &regression[0, 0, 0]
         self.N = len(SCALES) * B + self.regressions
+        self.always = len(SCALES) * (long_ones + 1)
         self.weights, self.top, self.totals, self.sums = &weights[0, 0, 0], &top[0, 0], &totals[0, 0], &sums[0, 0, 0]
-        scratch = np.zeros(self.room * (C + 2) + (self.layers + 1) * (C + 3) + self.room + B * B + 4 * B + C)
-        active = np.ones(B, dtype=np.uint8)
-        first = self.first_weights(self.N, B, long_ones)
+        scratch = np.zeros(self.room * (C + 2) + (self.layers + WIDTH) * (C + 3) + self.room + B * B + 4 * B + C)
+        active = np.ones((2, B), dtype=np.uint8)
+        first = self.first_weights(self.N, long_ones)
         first = np.concatenate([first, np.zeros(self.room - self.N)])
         self.first = &first[0]
-        mask = np.concatenate([np.ones(self.N), np.zeros(self.room - self.N)])
-        self.mask = &mask[0]
-        self.owners = (weights, top, totals, sums, scratch, active, first, mask)
-        self.active = &active[0]
+        mask = np.zeros(2 * self.room)
+        self.mask, self.awake = &mask[0], &mask[self.room]
+        self.owners = (weights, top, totals, sums, scratch, active, first, mask, place)
+        self.active, self.judged = &active[0, 0], &active[1, 0]
         self.m = &scratch[0]
         self.losses = self.m + self.room * C
         self.powers = self.losses + self.room
         self.of_layers = self.powers + self.room
-        self.means = self.of_layers + (self.layers + 1) * (C + 2)
-        self.scratch = self.of_layers + (self.layers + 1) * (C + 3)
+        self.means = self.of_layers + (self.layers + WIDTH) * (C + 2)
+        self.scratch = self.of_layers + (self.layers + WIDTH) * (C + 3)
         self.whole = True
+        self.resting = True
+        self.rest(False)
         self.bind_loss(loss)
 
     def bind_loss(self, Loss loss):
@@ -144,30 +159,76 @@ cdef class FixedShare:
         """The sums of a regression, and behind them its coefficients."""
         return self.regression + (p * self.regressions + s) * (self.B * self.B + 2 * self.B)
 
+    cdef void rest(self, bint resting) noexcept nogil:
+        """Whether the candidates that may rest do."""
+        if resting != self.resting:
+            self.resting = resting
+            self.lanes = ((self.always if resting else self.N) + WIDTH - 1) // WIDTH * WIDTH
+            self.find_masks()
+
+    cdef void take_part(self, Py_ssize_t b, bint evaluated, bint active) noexcept nogil:
+        """Whether a base candidate and its parts are evaluated, and whether they count in what is published."""
+        self.judged[b], self.active[b] = evaluated, active
+        self.find_masks()
+
+    cdef bint evaluated(self, Py_ssize_t b) noexcept nogil:
+        return self.judged[b]
+
+    cdef void find_masks(self) noexcept nogil:
+        cdef Py_ssize_t b, s, k, awake = self.always if self.resting else self.N
+        self.whole = True
+        for b in range(self.B):
+            self.whole = self.whole and self.active[b] >= self.judged[b]
+            for s in range(2):
+                k = self.place[s * self.B + b]
+                self.awake[k] = self.judged[b] and k < awake
+                self.mask[k] = self.active[b] and k < awake
+        for k in range(2 * self.B, self.N):
+            self.awake[k] = self.mask[k] = k < awake
+        self.all_awake = True
+        for k in range(self.N):
+            self.all_awake = self.all_awake and self.awake[k] != 0.0
+
+    cdef double resting_part(self, Py_ssize_t p) noexcept nogil:
+        """The weight of the candidates that may rest."""
+        cdef Py_ssize_t r, k
+        cdef double part, total = 0.0
+        for r in range(self.layers):
+            part = 0.0
+            for k in range(self.always, self.N):
+                part += self.weights[(p * self.layers + r) * self.room + k]
+            total += self.top[p * self.layers + r] * part
+        return total
+
     cdef void combine(self, Py_ssize_t p, const double* base, double* published) noexcept nogil:
         """The margins of all candidates from those of the base candidates, and what is published of them."""
         cdef Py_ssize_t b, c, s, r, n
-        cdef Py_ssize_t B = self.B, C = self.C
+        cdef Py_ssize_t B = self.B, C = self.C, pads = self.lanes
         cdef double total, part
         cdef const double* w
         cdef const double* v
         cdef const double* top = self.top + p * self.layers
-        for s in range(2):
-            for b in range(B):
-                for c in range(C):
-                    self.m[(s * B + b) * C + c] = ALL_SCALES[s] * base[b * C + c] + (1.0 - ALL_SCALES[s]) * base[(B - 1) * C + c]
-        for s in range(self.regressions):
-            v = self.of_problem(p, s) + B * B + B
-            total = 0.0
-            for b in range(B):
-                total += v[b] * base[b] if self.active[b] else 0.0
-            self.m[2 * B + s] = total
-        self.whole = True
         for b in range(B):
-            self.whole = self.whole and self.active[b]
+            n, s = self.place[b], self.place[B + b]
+            if n >= pads:
+                continue
+            r = b if self.judged[b] else B - 1       # what is not evaluated is as good as the constant
+            for c in range(C):
+                self.m[n * C + c] = base[r * C + c]
+                self.m[s * C + c] = ALL_SCALES[1] * base[r * C + c] + (1.0 - ALL_SCALES[1]) * base[(B - 1) * C + c]
+        if self.resting:             # lanes behind those that count
+            for n in range(self.always * C, pads * C):
+                self.m[n] = base[(B - 1) * C + n % C]
+        else:
+            for s in range(self.regressions):
+                v = self.of_problem(p, s) + B * B + B
+                total = 0.0
+                for b in range(B):
+                    total += v[b] * base[b] if self.active[b] else 0.0
+                self.m[2 * B + s] = total
         memset(published, 0, C * sizeof(double))
         if C == 1:
-            layer_margins(self.weights + p * self.layers * self.room, self.layers, self.room, self.m, self.mask, self.of_layers)
+            layer_margins(self.weights + p * self.layers * self.room, self.layers, self.room, pads, self.m, self.mask, self.of_layers)
             for r in range(self.layers):
                 published[0] += top[r] * self.of_layers[r]
             self.of_layers[self.layers] = published[0]
@@ -176,7 +237,7 @@ cdef class FixedShare:
             w = self.weights + (p * self.layers + r) * self.room
             memset(self.of_layers + r * C, 0, C * sizeof(double))
             part = 0.0
-            for n in range(self.N):
+            for n in range(min(pads, self.N)):
                 part += w[n] * self.mask[n]
                 for c in range(C):
                     self.of_layers[r * C + c] += w[n] * self.mask[n] * self.m[n * C + c]
@@ -192,7 +253,7 @@ cdef class FixedShare:
         for b in range(n):
             own = 0.0
             for r in range(self.layers):
-                own += self.top[p * self.layers + r] * self.weights[(p * self.layers + r) * self.room + b]
+                own += self.top[p * self.layers + r] * self.weights[(p * self.layers + r) * self.room + self.place[b]]
             if self.active[b] and own > largest:
                 most, largest = b, own
         return most
@@ -210,15 +271,8 @@ cdef class FixedShare:
         weights[:, :self.N] = OF_THE_OTHERS
         weights[:, b] = 1.0 - (self.N - 1) * OF_THE_OTHERS
         totals = np.asarray(self.arrays["share_losses"])[p]
-        totals[b] = totals[: self.B].min() - 1.0
+        totals[b] = totals[: self.N].min() - 1.0
         np.asarray(self.arrays["share_sums"])[p] = 0.0       # a product of 0 says so
-
-    cdef void take_part(self, Py_ssize_t b, bint active) noexcept nogil:
-        """Whether a base candidate, and its half, count in what is published."""
-        cdef Py_ssize_t s
-        self.active[b] = active
-        for s in range(2):
-            self.mask[s * self.B + b] = active
 
     cdef void shares(self, Py_ssize_t p, double* of_base) noexcept nogil:
         """What each base candidate counts in what is published, (B,): in all, signs of regressions included."""
@@ -233,16 +287,15 @@ cdef class FixedShare:
             w = self.weights + (p * self.layers + r) * self.room
             part = 0.0
             for n in range(self.N):
-                if n >= 2 * B or self.active[n % B]:
-                    part += w[n]
+                part += w[n] * self.mask[n]
             for b in range(B):
-                if self.active[b]:
-                    for s in range(2):
-                        of_base[b] += top[r] / part * w[s * B + b] * ALL_SCALES[s]
-                        of_base[B - 1] += top[r] / part * w[s * B + b] * (1.0 - ALL_SCALES[s])
-                    for s in range(self.regressions):
-                        v = self.of_problem(p, s) + B * B + B
-                        of_base[b] += top[r] / part * w[2 * B + s] * v[b]
+                for s in range(2):
+                    n = self.place[s * B + b]
+                    of_base[b] += top[r] / part * w[n] * self.mask[n] * ALL_SCALES[s]
+                    of_base[B - 1] += top[r] / part * w[n] * self.mask[n] * (1.0 - ALL_SCALES[s])
+                for s in range(self.regressions):
+                    v = self.of_problem(p, s) + B * B + B
+                    of_base[b] += top[r] / part * w[2 * B + s] * self.mask[2 * B + s] * v[b] * self.active[b]
 
     cdef void evaluate(self, const double* margins, Py_ssize_t n, const double* target, double* losses) noexcept nogil:
         """The losses of n candidates; finite where their margins are."""
@@ -261,35 +314,44 @@ cdef class FixedShare:
         """Weigh the candidates by the losses of a row of this weight, in this unit, with residuals of this scale; ``combine`` was
         called with their margins."""
         cdef Py_ssize_t k, r
-        cdef Py_ssize_t N = self.N, room = self.room
-        cdef double a, least
-        cdef double[3] found
-        cdef double* sums
-        self.evaluate(self.m, room if self.logistic else N, target, self.losses)     # whole vectors
-        for k in range(N, room):
+        cdef Py_ssize_t N = min(self.N, self.lanes), lanes = self.lanes, room = self.room
+        cdef double least, mixture
+        cdef double[4] rates
+        cdef double[12] found
+        cdef double* sums = self.sums + p * (self.layers + 2) * TERMS
+        self.evaluate(self.m, lanes if self.logistic else N, target, self.losses)     # whole vectors
+        for k in range(N, lanes):
             self.losses[k] = self.losses[0]
         # above that of the best one, since a loss may be negative
-        least = capped(self.losses, weight / unit, LARGEST_LOSS, room, self.scratch, self.totals + p * room)
-        exp_of_minus(self.scratch, room, self.powers)
+        least = capped(self.losses, weight / unit, LARGEST_LOSS, lanes, self.scratch)
+        exp_of_minus(self.scratch, lanes, self.powers)
         for r in range(self.layers):
-            sums = self.sums + (p * (self.layers + 2) + r) * TERMS
-            a = ALL_RATES[r] if ALL_RATES[r] > 0.0 else 1.0 / (t + 1.0)
-            shared(self.weights + (p * self.layers + r) * room, self.scratch, self.powers, self.losses, LARGEST_LOSS, self.first, a,
-                   room, found)
-            add_terms(sums, found[0], found[1], found[2], a)
-            self.means[r] = found[0] + found[2]
+            rates[r] = ALL_RATES[r] if ALL_RATES[r] > 0.0 else 1.0 / (t + 1.0)
+        shared(self.weights + p * self.layers * room, self.layers, self.awake, self.scratch, self.powers, self.losses, self.first,
+               rates, lanes, room, found)
+        for k in range(lanes):
+            self.totals[p * room + k] += self.scratch[k]
+        for r in range(self.layers):
+            add_terms(sums + r * TERMS, found[3 * r], found[3 * r + 1], found[3 * r + 2], rates[r])
+            self.means[r] = found[3 * r] + found[3 * r + 2]
+        if not self.all_awake:
+            mixture = log(found[1])
+            for k in range(self.N):
+                if self.awake[k] == 0.0:
+                    self.totals[p * room + k] -= mixture
         self.note(p, target, weight / unit, least)
         if self.layers > 1:
             self.learn_layers(p, 1.0 / (t + 1.0))
-        if self.regressions:
+        if self.regressions and not self.resting:
             self.learn_regressions(p, target, weight, unit, scale, t)
 
     cdef void note(self, Py_ssize_t p, const double* target, double factor, double least) noexcept nogil:
         """The losses of the layers and of what is published, above the least one; what was lost where candidates take no part."""
         cdef Py_ssize_t r, R = self.layers
-        cdef double* losses = self.of_layers + (R + 1) * self.C
+        cdef double* losses = self.of_layers + (R + WIDTH) * self.C
         cdef double* sums = self.sums + p * (R + 2) * TERMS
-        self.evaluate(self.of_layers, R + 1, target, losses)
+        self.evaluate(self.of_layers, (R + WIDTH) // WIDTH * WIDTH if self.logistic else R + 1, target, losses)
+        self.published_loss = losses[R]
         for r in range(R + 1):
             losses[r] = losses[r] * factor - least if isfinite(losses[r] * factor) else 1e300
         if not self.whole:
@@ -300,8 +362,8 @@ cdef class FixedShare:
 
     cdef void learn_layers(self, Py_ssize_t p, double a) noexcept nogil:
         cdef Py_ssize_t r, R = self.layers
-        cdef double* losses = self.of_layers + (R + 1) * self.C
-        cdef double* powers = losses + R + 1
+        cdef double* losses = self.of_layers + (R + WIDTH) * self.C
+        cdef double* powers = losses + R + WIDTH
         cdef double* top = self.top + p * R
         cdef double total = 0.0, mean = 0.0, beyond = 0.0, least = -LARGEST_LOSS
         for r in range(R):
@@ -332,11 +394,11 @@ cdef class FixedShare:
         cdef double* f = self.scratch + self.room
         cdef double* G
         cdef double* v
-        cdef double total, constant = self.m[B - 1] if self.regresses else 0.0, farthest = FARTHEST * scale
+        cdef double total, constant = self.m[self.place[B - 1]] if self.regresses else 0.0, farthest = FARTHEST * scale
         if self.regresses and not scale > 1e-9 * fabs(constant):     # residuals are rounding
             return
         for b in range(B):
-            f[b] = fmin(fmax(self.m[b] - constant, -farthest), farthest) if self.active[b] else 0.0
+            f[b] = fmin(fmax(self.m[self.place[b]] - constant, -farthest), farthest) if self.active[b] else 0.0
         for s in range(self.regressions):
             v = self.of_problem(p, s) + B * B + B
             totals[s] = 0.0
@@ -357,14 +419,15 @@ cdef class FixedShare:
 
     cdef void solve_regressions(self, Py_ssize_t p, double unit) noexcept nogil:
         """v = v₁ + (G + prior I)⁻¹ (r − G v₁), v₁ the candidate that leads."""
-        cdef Py_ssize_t s, a, b, first = 0
+        cdef Py_ssize_t s, a, b, first = self.B - 1
         cdef Py_ssize_t B = self.B
         cdef double* A = self.scratch + self.room + B
         cdef double* G
         cdef double* r
         cdef double* v
-        for b in range(1, B):
-            if self.active[b] and self.totals[p * self.room + b] < self.totals[p * self.room + first]:
+        cdef const double* totals = self.totals + p * self.room
+        for b in range(B - 1, -1, -1):
+            if self.active[b] and totals[self.place[b]] <= totals[self.place[first]]:
                 first = b
         for s in range(self.regressions):
             G = self.of_problem(p, s)
@@ -384,9 +447,15 @@ cdef class FixedShare:
                 for b in range(B - 1):
                     v[B - 1] -= v[b]
 
+    def order(self):
+        """Where each candidate stands, (N,): all base candidates, their parts, regressions."""
+        return np.array([*(self.place[k] for k in range(2 * self.B)), *range(2 * self.B, self.N)])
+
     def terms(self):
-        """The sums of the inequality at the head of this file for each problem, by name; of layers, with the one over them last."""
+        """The sums of the inequality at the head of this file for each problem, by name; of layers, with the one over them last.
+        Candidates come as base candidates, then their parts, then regressions."""
         cdef Py_ssize_t k, R = self.layers
+        order = self.order()
         sums = self.arrays["share_sums"]
         product = sums[:, :R + 1, PRODUCT]
         return {
@@ -396,7 +465,7 @@ cdef class FixedShare:
             "apart": sums[:, :R, APART],
             "least": sums[:, R + 1, LEAST],
             "published": sums[:, R + 1, PUBLISHED],
-            "losses": self.arrays["share_losses"][:, :self.N],
-            "first": np.array([self.first[k] for k in range(self.N)]),
+            "losses": self.arrays["share_losses"][:, order],
+            "first": np.array([self.first[k] for k in order]),
             "first_layers": self.first_layers(R),
         }

@@ -1,9 +1,8 @@
 from ..losses._losses cimport Loss
-from ..scaling._objective cimport Objective
 from ..data._rows cimport Row
 from ..state._setting cimport Clock, Setting
 from ..preconditioners._structures cimport Structure
-from ..scaling._units cimport FeatureScale, Offsets
+from ..scaling._units cimport FeatureScale, Objective, Offsets
 
 
 cdef class Method:

@@ -6,11 +6,10 @@ from libc.math cimport copysign, isfinite
 from libc.string cimport memcpy
 
 from ..losses._losses cimport Loss, PointLoss
-from ..scaling._objective cimport Objective
 from ..data._rows cimport Row
 from ..state._setting cimport Setting
 from ..preconditioners._structures cimport Structure
-from ..scaling._units cimport Curvatures, Offsets, Residuals
+from ..scaling._units cimport Curvatures, Objective, Offsets, Residuals
 
 import numpy as np
 

@@ -20,22 +20,9 @@ cdef class Rows:
     cdef const double[::1] centre, share
     cdef const int[::1] start, partner
     cdef double[::1] centred
+    cdef double take_values(self, Py_ssize_t first, double* z, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t drop(self, double* z, int* number, Py_ssize_t n) noexcept nogil
     cdef learn_in(self, transform)
     cdef void transform_row(self, Row* row) noexcept nogil
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil
-
-
-cdef class DenseRows(Rows):
-    cdef bint drop_many             # zeros are dropped from a row that has many of them
-    cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil
-
-
-cdef class SparseRows(Rows):
-    cdef bint wide                  # 64-bit indices
-    cdef bint as_dense              # deliver all D coordinates
-    cdef const void* indices
-    cdef const void* indptr
-    cdef void take(self, Py_ssize_t start, Py_ssize_t n, Row* row, int* number) noexcept nogil
-    cdef void span(self, Py_ssize_t i, Py_ssize_t* start, Py_ssize_t* n) noexcept nogil
-    cdef void spread(self, Row* row, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil

@@ -4,6 +4,7 @@ A row is copied into a small buffer of doubles with the intercept's 1 behind its
 memory which the round needs anyway; it hides the element type (float32 or float64), the index type (int32 or int64),
 dense or sparse, and which zeros count, from everything behind it. The matrix itself is never copied.
 """
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memset
 
@@ -33,58 +34,12 @@ def where_vectors_begin(array):
     return anew
 
 
-ctypedef fused value_type:
-    float
-    double
-
-ctypedef fused index_type:
-    int32_t
-    int64_t
-
-
-cdef double take(const value_type* source, double* z, Py_ssize_t n) noexcept nogil:
-    """Copy n values, and return the sum of their squares."""
-    if value_type is double:
-        return take_double(source, z, n)
-    else:
-        return take_float(source, z, n)
-
-
-cdef Py_ssize_t take_nonzeros(const value_type* source, double* z, int* number, Py_ssize_t d) noexcept nogil:
-    cdef Py_ssize_t j, n = 0
-    for j in range(d):
-        z[n] = source[j]
-        number[n] = <int> j
-        n += source[j] != 0
-    return n
-
-
-cdef bint take_columns(const index_type* column, int* number, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
-    """Copy n column numbers; whether one is not a column at all. scipy takes them unseen, and the kernels trust them."""
-    cdef Py_ssize_t j
-    cdef uint64_t largest = 0
-    if index_type is int32_t:
-        return take_numbers(column, number, n) >= <uint32_t> d if n > 0 else False
-    else:
-        for j in range(n):
-            number[j] = <int> column[j]
-            largest |= <uint64_t> column[j] >= <uint64_t> d
-        return largest != 0
-
-
-cdef void take_sparse(const value_type* source, const index_type* column, Py_ssize_t n, bint drop_zeros, Py_ssize_t d,
-                      Row* row, int* number) noexcept nogil:
-    cdef Py_ssize_t j, kept = 0
-    row.stray = take_columns(column, number, n, d)
-    row.index = number
-    row.n = n
-    row.norm2 = take(source, row.z, n)
-    if drop_zeros:
-        for j in range(n):
-            row.z[kept] = row.z[j]
-            number[kept] = number[j]
-            kept += row.z[j] != 0
-        row.n = kept
+cdef const void* address_of(array) except? NULL:
+    """Of the first number of a contiguous array."""
+    cdef Py_buffer view
+    PyObject_GetBuffer(array, &view, PyBUF_SIMPLE)
+    PyBuffer_Release(&view)
+    return view.buf
 
 
 cdef void append_intercept(Row* row, int* number, Py_ssize_t d) noexcept nogil:
@@ -104,6 +59,20 @@ cdef class Rows:
     cdef void announce(self, Py_ssize_t soon, Py_ssize_t later) noexcept nogil:
         """Ask memory for a row that comes soon, and for what leads to one that comes later: rows in random order are far apart."""
         pass
+
+    cdef double take_values(self, Py_ssize_t first, double* z, Py_ssize_t n) noexcept nogil:
+        """Copy n stored values, and return the sum of their squares."""
+        if self.single:
+            return take_float(<const float*> self.data + first, z, n)
+        return take_double(<const double*> self.data + first, z, n)
+
+    cdef Py_ssize_t drop(self, double* z, int* number, Py_ssize_t n) noexcept nogil:
+        """Drop the zeros among n values; how many are left."""
+        cdef Py_ssize_t j, kept = 0
+        for j in range(n):
+            z[kept], number[kept] = z[j], number[j]
+            kept += z[j] != 0
+        return kept
 
     cdef learn_in(self, transform):
         """Deliver rows in these coordinates (``_feature_transform.py``); None: their own."""
@@ -132,6 +101,9 @@ cdef class Rows:
 
 
 cdef class DenseRows(Rows):
+    """Rows of an array."""
+
+    cdef bint drop_many             # zeros are dropped from a row that has many of them
 
     def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint drop_many=False, transform=None):
         self.owners = X
@@ -143,7 +115,7 @@ cdef class DenseRows(Rows):
         self.values = padded(2, self.D)
         self.drop_many = drop_many and not drop_zeros
         self.numbers = np.empty((2, max(self.D, 1) if drop_zeros or drop_many else 1), dtype=np.intc)
-        self.data = address_2d[float](X) if self.single else address_2d[double](X)
+        self.data = address_of(X)
         self.learn_in(transform)
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
@@ -156,10 +128,7 @@ cdef class DenseRows(Rows):
         if self.drop_zeros or self.drop_many:
             self.take_nonzeros(i, row, &self.numbers[self.turn, 0])
         if row.index == NULL:
-            if self.single:
-                row.norm2 = take(<const float*> self.data + i * self.d, row.z, self.d)
-            else:
-                row.norm2 = take(<const double*> self.data + i * self.d, row.z, self.d)
+            row.norm2 = self.take_values(i * self.d, row.z, self.d)
             if self.transformed:
                 self.transform_row(row)
             if self.D > self.d:
@@ -177,11 +146,14 @@ cdef class DenseRows(Rows):
 
     cdef void take_nonzeros(self, Py_ssize_t i, Row* row, int* number) noexcept nogil:
         """The row without its zeros, if it has any (a quarter, where they need not be dropped)."""
-        cdef Py_ssize_t n
-        if self.single:
-            n = take_nonzeros(<const float*> self.data + i * self.d, row.z, number, self.d)
-        else:
-            n = take_nonzeros(<const double*> self.data + i * self.d, row.z, number, self.d)
+        cdef Py_ssize_t j, n = 0
+        cdef Py_ssize_t first = i * self.d
+        cdef bint single = self.single
+        cdef double value
+        for j in range(self.d):
+            value = (<const float*> self.data)[first + j] if single else (<const double*> self.data)[first + j]
+            row.z[n], number[n] = value, <int> j
+            n += value != 0.0
         if n == self.d or (self.drop_many and 4 * n > 3 * self.d):
             return
         row.n = n
@@ -190,6 +162,12 @@ cdef class DenseRows(Rows):
 
 
 cdef class SparseRows(Rows):
+    """Rows of a CSR matrix."""
+
+    cdef bint wide                  # 64-bit indices
+    cdef bint as_dense              # deliver all D coordinates
+    cdef const void* indices
+    cdef const void* indptr
 
     def __init__(self, X, bint fit_intercept, bint drop_zeros=False, bint as_dense=False, transform=None):
         data, indices, indptr = map(np.ascontiguousarray, (X.data, X.indices, X.indptr))
@@ -200,21 +178,25 @@ cdef class SparseRows(Rows):
         self.D = self.d + fit_intercept
         self.learn_in(transform)
         self.as_dense = as_dense or self.transformed
-        self.wide = indices.dtype == np.int64
-        if self.wide:
-            longest = survey[int64_t](indptr, min(len(indices), len(data)))
-        else:
-            longest = survey[int32_t](indptr, min(len(indices), len(data)))
+        self.wide, self.single, self.drop_zeros = indices.dtype == np.int64, data.dtype == np.float32, drop_zeros
+        self.data, self.indices, self.indptr = address_of(data), address_of(indices), address_of(indptr)
+        longest = self.survey(min(len(indices), len(data)))
         self.widest = self.D if self.as_dense else longest + fit_intercept
-        self.drop_zeros = drop_zeros
-        self.single = data.dtype == np.float32
-        self.values = padded(2, self.widest)
-        self.numbers = np.empty((2, longest + 1), dtype=np.intc)
-        self.data = address_1d[float](data) if self.single else address_1d[double](data)
-        if self.wide:
-            self.indices, self.indptr = address_1d[int64_t](indices), address_1d[int64_t](indptr)
-        else:
-            self.indices, self.indptr = address_1d[int32_t](indices), address_1d[int32_t](indptr)
+        self.values, self.numbers = padded(2, self.widest), np.empty((2, longest + 1), dtype=np.intc)
+
+    cdef Py_ssize_t survey(self, Py_ssize_t stored) except -1:
+        """The most values of a row."""
+        cdef Py_ssize_t i, start, n, longest = 0, end = 0
+        cdef bint sound = True
+        for i in range(self.n_rows):
+            self.span(i, &start, &n)
+            longest = max(longest, n)
+            sound = sound and n >= 0 and start >= 0
+            end = start + n
+        if not sound or end > stored:
+            raise ValueError(f"The rows of X do not lie one behind the other within its {stored} stored values; build the CSR "
+                             "matrix anew, its indptr does not fit its data.")
+        return longest
 
     cdef void fetch(self, Py_ssize_t i, Row* row) noexcept nogil:
         self.turn = not self.turn
@@ -254,59 +236,31 @@ cdef class SparseRows(Rows):
         ask_for(<const char*> self.indices + start * index, n * index)
         ask_for(<const char*> self.indptr + later * index, index)
 
+    cdef bint take_columns(self, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil:
+        """Copy n column numbers; whether one is not a column at all. scipy takes them unseen, and the kernels trust them."""
+        cdef Py_ssize_t j
+        cdef bint stray = False
+        cdef const int64_t* column = <const int64_t*> self.indices + start
+        if not self.wide:
+            return take_numbers(<const int32_t*> self.indices + start, number, n) >= <uint32_t> self.d if n > 0 else False
+        for j in range(n):
+            number[j] = <int> column[j]
+            stray |= <uint64_t> column[j] >= <uint64_t> self.d
+        return stray
+
     cdef void take(self, Py_ssize_t start, Py_ssize_t n, Row* row, int* number) noexcept nogil:
-        if self.single:
-            if self.wide:
-                take_sparse(<const float*> self.data + start, <const int64_t*> self.indices + start, n,
-                            self.drop_zeros, self.d, row, number)
-            else:
-                take_sparse(<const float*> self.data + start, <const int32_t*> self.indices + start, n,
-                            self.drop_zeros, self.d, row, number)
-        elif self.wide:
-            take_sparse(<const double*> self.data + start, <const int64_t*> self.indices + start, n,
-                        self.drop_zeros, self.d, row, number)
-        else:
-            take_sparse(<const double*> self.data + start, <const int32_t*> self.indices + start, n,
-                        self.drop_zeros, self.d, row, number)
+        row.stray = self.take_columns(start, n, number)
+        row.index, row.n, row.norm2 = number, n, self.take_values(start, row.z, n)
+        if self.drop_zeros:
+            row.n = self.drop(row.z, number, n)
 
     cdef void spread(self, Row* row, Py_ssize_t start, Py_ssize_t n, int* number) noexcept nogil:
         """All d coordinates of the row."""
         cdef Py_ssize_t j
-        if self.wide:
-            row.stray = take_columns(<const int64_t*> self.indices + start, number, n, self.d)
-        else:
-            row.stray = take_columns(<const int32_t*> self.indices + start, number, n, self.d)
+        row.stray = self.take_columns(start, n, number)
         if not row.stray:
             for j in range(n):
                 if self.single:
                     row.z[number[j]] = (<const float*> self.data)[start + j]
                 else:
                     row.z[number[j]] = (<const double*> self.data)[start + j]
-
-
-cdef Py_ssize_t survey(const index_type[::1] indptr, Py_ssize_t stored) except -1:
-    """The most values of a row."""
-    cdef Py_ssize_t i, longest = 0
-    cdef bint sound = indptr[0] >= 0 and indptr[indptr.shape[0] - 1] <= stored
-    for i in range(indptr.shape[0] - 1):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-        sound = sound and indptr[i] <= indptr[i + 1]
-    if not sound:
-        raise ValueError(f"The rows of X do not lie one behind the other within its {stored} stored values; build the CSR "
-                         "matrix anew, its indptr does not fit its data.")
-    return longest
-
-
-ctypedef fused any_type:
-    float
-    double
-    int32_t
-    int64_t
-
-
-cdef const void* address_2d(const any_type[:, ::1] array):
-    return &array[0, 0] if array.shape[0] > 0 and array.shape[1] > 0 else NULL
-
-
-cdef const void* address_1d(const any_type[::1] array):
-    return &array[0] if array.shape[0] > 0 else NULL

@@ -17,9 +17,8 @@ A bracket safeguards μ. Two factors are typical, one if the start is good, none
 from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
-from ._domains cimport Domain, shrink_into
+from ._domains cimport NOT_FINITE, STALLED, Domain, shrink_into
 from ..linalg._loops cimport axpy, dot
-from .projection._metric cimport NOT_FINITE, STALLED
 
 import numpy as np
 
@@ -37,8 +36,7 @@ cdef double NEAR = 0.03              # |δ| ≤ NEAR μ: more Lanczos steps are 
 cdef double LARGEST_RATIO = 1e100     # of the point to the radius; beyond it the projection is the limit to rounding
 
 
-cdef double secular_step(const double* T, double* y, double* z, int k, double norm, double delta,
-                         double lowest) noexcept nogil:
+cdef double secular_step(const double* T, double* y, double* z, int k, double norm, double delta, double lowest) noexcept nogil:
     """The multiplier of the sphere among k Lanczos vectors, in O(k) a step of Newton's method.
 
     The δ ≥ lowest with norm · ‖y‖ = 1 for y = (I + δT)⁻¹e_1, from a first guess of it; z = −dy/dδ there.

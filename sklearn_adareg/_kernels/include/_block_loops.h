@@ -12,16 +12,23 @@ typedef struct {
     const ptrdiff_t *touched; /* the numbers of the blocks touched, and how many */
     ptrdiff_t count, first;   /* the number of the family's first block */
     ptrdiff_t n, vectors, vector, room;
-    double *P;          /* inverses, n × n of each block and weight vector */
-    double *pending;    /* gradients that G has not taken yet, room × n */
-    double *waiting;    /* how many there are */
-    const double *z;    /* the row, and the family's coordinates in it */
-    double *x, *u;      /* of this weight vector; u may be null */
-    double slope, rate; /* of gradients as they enter G; of steps */
-    double C;           /* the averaging weight so far */
-    ptrdiff_t *full;    /* the blocks for which no further gradient may wait, and how many */
+    double *matrix;       /* n × n of each block and weight vector: the inverse P of G, or H = G_τ^(−1/2) */
+    double *pending;      /* gradients that G has not taken yet, room × n */
+    double *waiting;      /* how many there are */
+    const double *z;      /* the row, and the family's coordinates in it */
+    double *x, *u;        /* of this weight vector; u may be null */
+    double slope, rate;   /* of gradients as they enter G; of steps */
+    double C;             /* the averaging weight so far */
+    ptrdiff_t *full;      /* the blocks for which no further gradient may wait, and how many */
     ptrdiff_t n_full;
-} adareg_inverse_round;
+    /* of such an H alone */
+    double *s;            /* at least λ_max(G_τ^(−1/2) G_t G_τ^(−1/2)) − 1, which δ bounds */
+    const double *stale;  /* not zero: there is no such H */
+    double delta;
+    double *v;            /* where H g of the blocks left out goes, at the family's coordinates */
+    ptrdiff_t *late;      /* these blocks, whose H may not serve, and how many */
+    ptrdiff_t n_late;
+} adareg_block_round;
 
 /* v = P g, by rows of P; returns gᵀv */
 ADAREG_INLINE double adareg_inverse_times(adareg_in P, adareg_in g, adareg_out v, const ptrdiff_t n)
@@ -110,7 +117,7 @@ ADAREG_INLINE void adareg_step(double step, const double *v, double *x, const pt
 
 /* v = P g, P −= v vᵀ / (1 + gᵀv), x −= rate v / (1 + gᵀv), for each block touched; n and vectors = n/4 (0: no such) are constants
    where this is inlined. */
-ADAREG_INLINE void adareg_inverse_rounds_of(adareg_inverse_round *r, const ptrdiff_t n, const int vectors)
+ADAREG_INLINE void adareg_inverse_rounds_of(adareg_block_round *r, const ptrdiff_t n, const int vectors)
 {
     double g[ADAREG_LARGEST_SMALL_BLOCK], v[ADAREG_LARGEST_SMALL_BLOCK];
     r->n_full = 0;
@@ -118,7 +125,7 @@ ADAREG_INLINE void adareg_inverse_rounds_of(adareg_inverse_round *r, const ptrdi
         const ptrdiff_t block = r->touched[k] - r->first, piece = block * r->vectors + r->vector;
         const double *ADAREG_RESTRICT z = r->z + block * n;
         double *x = r->x + block * n;
-        double *P = r->P + piece * n * n;
+        double *P = r->matrix + piece * n * n;
         double *ADAREG_RESTRICT wait = r->pending + (piece * r->room + (ptrdiff_t)r->waiting[piece]) * n;
         for (ptrdiff_t i = 0; i < n; i++)
             g[i] = r->slope * z[i];
@@ -138,48 +145,8 @@ ADAREG_INLINE void adareg_inverse_rounds_of(adareg_inverse_round *r, const ptrdi
     }
 }
 
-/* LOOPS with the lengths that vectors of four fill known to the compiler, so that it unrolls them. */
-#define ADAREG_BY_FOURS(LOOPS, ROUND)           \
-    ADAREG_CLONES static void LOOPS(ROUND *r)   \
-    {                                           \
-        if (r->n == 4)                          \
-            LOOPS##_of(r, 4, 1);                \
-        else if (r->n == 8)                     \
-            LOOPS##_of(r, 8, 2);                \
-        else if (r->n == 16)                    \
-            LOOPS##_of(r, 16, 4);               \
-        else if (r->n == 32)                    \
-            LOOPS##_of(r, 32, 8);               \
-        else                                    \
-            LOOPS##_of(r, r->n, 0);             \
-    }
-
-ADAREG_BY_FOURS(adareg_inverse_rounds, adareg_inverse_round)
-
-/* One weight vector of a family of blocks with H = G_τ^(−1/2), and the round that they are in. */
-typedef struct {
-    const ptrdiff_t *touched; /* the numbers of the blocks touched, and how many */
-    ptrdiff_t count, first;
-    ptrdiff_t n, vectors, vector, room;
-    const double *H;      /* n × n of each block and weight vector */
-    double *pending;      /* gradients that G has not taken yet, room × n */
-    double *waiting;      /* how many there are */
-    double *s;            /* at least λ_max(G_τ^(−1/2) G_t G_τ^(−1/2)) − 1, which δ bounds */
-    const double *stale;  /* not zero: there is no such H */
-    double delta;
-    const double *z;      /* the row, and the family's coordinates in it */
-    double *x, *u;        /* of this weight vector; u may be null */
-    double slope, rate;
-    double C;
-    double *v;            /* where H g of the blocks left out goes, at the family's coordinates */
-    ptrdiff_t *late;      /* these blocks, whose H may not serve, and how many */
-    ptrdiff_t n_late;
-    ptrdiff_t *full;      /* the blocks for which no further gradient may wait, and how many */
-    ptrdiff_t n_full;
-} adareg_root_round;
-
 /* v = H g, s += vᵀv, x −= rate v for each block touched whose H certainly serves */
-ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n, const int vectors)
+ADAREG_INLINE void adareg_root_rounds_of(adareg_block_round *r, const ptrdiff_t n, const int vectors)
 {
     double g[ADAREG_LARGEST_SMALL_BLOCK], v[ADAREG_LARGEST_SMALL_BLOCK];
     r->n_late = r->n_full = 0;
@@ -190,7 +157,7 @@ ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n
         double square = 0.0;
         for (ptrdiff_t i = 0; i < n; i++)
             g[i] = r->slope * z[i];
-        (void)ADAREG_TIMES(r->H + piece * n * n, g, v, n, vectors);
+        (void)ADAREG_TIMES(r->matrix + piece * n * n, g, v, n, vectors);
         for (ptrdiff_t i = 0; i < n; i++)
             square += v[i] * v[i];
         if (r->stale[piece] != 0.0 || !(r->s[piece] + square <= r->delta)) {
@@ -211,6 +178,23 @@ ADAREG_INLINE void adareg_root_rounds_of(adareg_root_round *r, const ptrdiff_t n
     }
 }
 
-ADAREG_BY_FOURS(adareg_root_rounds, adareg_root_round)
+/* LOOPS with the lengths that vectors of four fill known to the compiler, so that it unrolls them. */
+#define ADAREG_BY_FOURS(LOOPS)                              \
+    ADAREG_CLONES static void LOOPS(adareg_block_round *r)  \
+    {                                                       \
+        if (r->n == 4)                                      \
+            LOOPS##_of(r, 4, 1);                            \
+        else if (r->n == 8)                                 \
+            LOOPS##_of(r, 8, 2);                            \
+        else if (r->n == 16)                                \
+            LOOPS##_of(r, 16, 4);                           \
+        else if (r->n == 32)                                \
+            LOOPS##_of(r, 32, 8);                           \
+        else                                                \
+            LOOPS##_of(r, r->n, 0);                         \
+    }
+
+ADAREG_BY_FOURS(adareg_inverse_rounds)
+ADAREG_BY_FOURS(adareg_root_rounds)
 
 #endif

@@ -6,40 +6,77 @@
 
 #include "_loops.h"
 
+/* Four numbers as one, where compilers leave a loop over four as it is. */
+#if defined(__GNUC__)
+typedef double adareg_four __attribute__((vector_size(32), aligned(8), may_alias));
+#define ADAREG_FOUR(x) ((adareg_four){(x), (x), (x), (x)})
+#define ADAREG_GET(p) (*(const adareg_four *)(p))
+#define ADAREG_PUT(p, a) (*(adareg_four *)(p) = (a))
+#define ADAREG_PLUS(a, b) ((a) + (b))
+#define ADAREG_TIMES(a, b) ((a) * (b))
+#define ADAREG_SUM(a) (((a)[0] + (a)[1]) + ((a)[2] + (a)[3]))
+#else
+typedef struct {
+    double v[4];
+} adareg_four;
+static inline adareg_four adareg_four_of(double x) { adareg_four a = {{x, x, x, x}}; return a; }
+static inline adareg_four adareg_take_four(const double *p) { adareg_four a = {{p[0], p[1], p[2], p[3]}}; return a; }
+static inline void adareg_put_four(double *p, adareg_four a) { memcpy(p, a.v, sizeof a.v); }
+static inline adareg_four adareg_plus(adareg_four a, adareg_four b)
+{
+    for (int q = 0; q < 4; q++)
+        a.v[q] += b.v[q];
+    return a;
+}
+static inline adareg_four adareg_times(adareg_four a, adareg_four b)
+{
+    for (int q = 0; q < 4; q++)
+        a.v[q] *= b.v[q];
+    return a;
+}
+#define ADAREG_FOUR(x) adareg_four_of(x)
+#define ADAREG_GET(p) adareg_take_four(p)
+#define ADAREG_PUT(p, a) adareg_put_four(p, a)
+#define ADAREG_PLUS(a, b) adareg_plus(a, b)
+#define ADAREG_TIMES(a, b) adareg_times(a, b)
+#define ADAREG_SUM(a) (((a).v[0] + (a).v[1]) + ((a).v[2] + (a).v[3]))
+#endif
+#define ADAREG_ADD(to, a, b) ((to) = ADAREG_PLUS(to, ADAREG_TIMES(a, b)))
+
 /* m_v = Σ_i z_i x_iv of n rows of Z, for the first ``lanes`` of V weight vectors that lie side by side; a multiple of 4. */
-ADAREG_CLONES static void adareg_margins(adareg_in Z, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t D, adareg_in x, ptrdiff_t V,
-                                         ptrdiff_t lanes, adareg_out m)
+ADAREG_CLONES static void adareg_margins(const double *Z, ptrdiff_t stride, ptrdiff_t n, ptrdiff_t D, const double *x, ptrdiff_t V,
+                                         ptrdiff_t lanes, double *m)
 {
     for (ptrdiff_t s = 0; s < n; s++) {
-        adareg_in z = Z + s * stride;
-        double *ADAREG_RESTRICT out = m + s * V;
+        const double *z = Z + s * stride;
         ptrdiff_t v = 0;
         for (; v + 8 <= lanes; v += 8) {
-            double part[8] = {0};
-            for (ptrdiff_t i = 0; i < D; i++)
-                for (int k = 0; k < 8; k++)
-                    part[k] += z[i] * x[i * V + v + k];
-            for (int k = 0; k < 8; k++)
-                out[v + k] = part[k];
+            adareg_four one = ADAREG_FOUR(0.0), two = one;
+            for (ptrdiff_t i = 0; i < D; i++) {
+                const adareg_four own = ADAREG_FOUR(z[i]);
+                ADAREG_ADD(one, own, ADAREG_GET(x + i * V + v));
+                ADAREG_ADD(two, own, ADAREG_GET(x + i * V + v + 4));
+            }
+            ADAREG_PUT(m + s * V + v, one);
+            ADAREG_PUT(m + s * V + v + 4, two);
         }
         for (; v < lanes; v += 4) {
-            double part[4] = {0};
+            adareg_four one = ADAREG_FOUR(0.0);
             for (ptrdiff_t i = 0; i < D; i++)
-                for (int k = 0; k < 4; k++)
-                    part[k] += z[i] * x[i * V + v + k];
-            for (int k = 0; k < 4; k++)
-                out[v + k] = part[k];
+                ADAREG_ADD(one, ADAREG_FOUR(z[i]), ADAREG_GET(x + i * V + v));
+            ADAREG_PUT(m + s * V + v, one);
         }
     }
 }
 
 /* The same of one sparse row. */
-ADAREG_CLONES static void adareg_sparse_margins(adareg_in z, const int *index, ptrdiff_t n, adareg_in x, ptrdiff_t V, adareg_out m)
+ADAREG_CLONES static void adareg_sparse_margins(adareg_in z, const int *index, ptrdiff_t n, adareg_in x, ptrdiff_t V, ptrdiff_t lanes,
+                                                adareg_out m)
 {
-    for (ptrdiff_t v = 0; v < V; v++)
+    for (ptrdiff_t v = 0; v < lanes; v++)
         m[v] = 0.0;
     for (ptrdiff_t j = 0; j < n; j++)
-        for (ptrdiff_t v = 0; v < V; v++)
+        for (ptrdiff_t v = 0; v < lanes; v++)
             m[v] += z[j] * x[index[j] * V + v];
 }
 
@@ -60,6 +97,16 @@ ADAREG_CLONES static void adareg_add_products(adareg_in A, adareg_in B, ptrdiff_
                 for (int q = 0; q < 8; q++)
                     G[(i + p) * ldg + j + q] += part[p][q];
         }
+}
+
+/* a = h z and r += f z */
+ADAREG_CLONES static void adareg_weigh_row(adareg_in z, double h, double f, ptrdiff_t n, adareg_out a, double *r)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        a[i] = h * z[i];
+    if (r)
+        for (ptrdiff_t i = 0; i < n; i++)
+            r[i] += f * z[i];
 }
 
 /* Z = V − c of n rows with 1 behind the d values, as wide as V; zeros follow. */
@@ -117,6 +164,40 @@ ADAREG_CLONES static void adareg_log_losses(adareg_in m, double y, ptrdiff_t n, 
     }
 }
 
+/* The weighted sums of log-losses of n rows with labels y at old + step (new − old), for some lanes of rows of V, a multiple of 4; room
+   is for two numbers a row and lane. */
+ADAREG_CLONES static void adareg_log_loss_sums(adareg_in old, adareg_in move, double step, adareg_in y, adareg_in weight, ptrdiff_t n,
+                                               ptrdiff_t V, ptrdiff_t lanes, adareg_out room, adareg_out totals)
+{
+    double *loss = room + n * lanes;
+    for (ptrdiff_t s = 0; s < n; s++)
+        for (ptrdiff_t v = 0; v < lanes; v++)
+            room[s * lanes + v] = y[s] * (old[s * V + v] + step * move[s * V + v]);
+    adareg_log_losses(room, 1.0, n * lanes, loss);
+    for (ptrdiff_t v = 0; v < lanes; v++)
+        totals[v] = 0.0;
+    for (ptrdiff_t s = 0; s < n; s++)
+        for (ptrdiff_t v = 0; v < lanes; v++)
+            totals[v] += weight[s] * loss[s * lanes + v];
+}
+
+/* to ← from + step_v move, for some lanes of n rows. */
+ADAREG_CLONES static void adareg_move_rows(adareg_in from, ptrdiff_t V, adareg_in move, adareg_in step, ptrdiff_t n, ptrdiff_t lanes,
+                                           double *to, ptrdiff_t stride)
+{
+    for (ptrdiff_t s = 0; s < n; s++)
+        for (ptrdiff_t v = 0; v < lanes; v++)
+            to[s * stride + v] = from[s * V + v] + step[v] * move[s * V + v];
+}
+
+/* move ← move − from, for some lanes of n rows. */
+ADAREG_CLONES static void adareg_subtract_rows(adareg_in from, ptrdiff_t V, ptrdiff_t n, ptrdiff_t lanes, adareg_out move)
+{
+    for (ptrdiff_t s = 0; s < n; s++)
+        for (ptrdiff_t v = 0; v < lanes; v++)
+            move[s * V + v] -= from[s * V + v];
+}
+
 /* Probabilities of y = 1 at n margins. */
 ADAREG_CLONES static void adareg_probabilities(adareg_in m, ptrdiff_t n, ptrdiff_t stride, adareg_out p)
 {
@@ -149,23 +230,24 @@ ADAREG_CLONES static void adareg_exp_of_minus(adareg_in x, ptrdiff_t n, adareg_o
         e[k] = adareg_exp_of_negative(-x[k]);
 }
 
-/* The weighted means of m where the mask is 1, of several layers of weights; n is a multiple of 4. */
-ADAREG_CLONES static void adareg_layer_margins(adareg_in w, ptrdiff_t layers, ptrdiff_t n, adareg_in m, adareg_in mask, adareg_out mean)
+/* The weighted means of the first n of m where the mask is 1, of several layers of weights; n is a multiple of 4. */
+ADAREG_CLONES static void adareg_layer_margins(const double *w, ptrdiff_t layers, ptrdiff_t stride, ptrdiff_t n, const double *m,
+                                               const double *mask, double *mean)
 {
     for (ptrdiff_t r = 0; r < layers; r++) {
-        double sum[4] = {0}, part[4] = {0};
-        for (ptrdiff_t k = 0; k < n; k += 4)
-            for (int q = 0; q < 4; q++) {
-                const double own = w[r * n + k + q] * mask[k + q];
-                part[q] += own;
-                sum[q] += own * m[k + q];
-            }
-        mean[r] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) / ((part[0] + part[1]) + (part[2] + part[3]));
+        adareg_four sum = ADAREG_FOUR(0.0), part = sum;
+        for (ptrdiff_t k = 0; k < n; k += 4) {
+            const adareg_four own = ADAREG_TIMES(ADAREG_GET(w + r * stride + k), ADAREG_GET(mask + k));
+            part = ADAREG_PLUS(part, own);
+            ADAREG_ADD(sum, own, ADAREG_GET(m + k));
+        }
+        mean[r] = ADAREG_SUM(sum) / ADAREG_SUM(part);
     }
 }
 
-/* Losses times a factor, above the least one, and at most cap; loss keeps them uncapped. What is not finite is 1e300. The least. */
-ADAREG_CLONES static double adareg_cap(adareg_out loss, double factor, double cap, ptrdiff_t n, adareg_out capped, adareg_out total)
+/* Losses times a factor, above the least one, and at most cap; loss keeps what is above the cap. What is not finite is 1e300.
+   The least. */
+ADAREG_CLONES static double adareg_cap(adareg_out loss, double factor, double cap, ptrdiff_t n, adareg_out capped)
 {
     double least = 1e300;
     for (ptrdiff_t k = 0; k < n; k++) {
@@ -174,32 +256,53 @@ ADAREG_CLONES static double adareg_cap(adareg_out loss, double factor, double ca
         least = finite < least ? finite : least;
     }
     for (ptrdiff_t k = 0; k < n; k++) {
-        const double own = loss[k] - least;
-        loss[k] = own;
-        capped[k] = own < cap ? own : cap;
-        total[k] += capped[k];
+        const double own = loss[k] - least, most = own < cap ? own : cap;
+        capped[k] = most;
+        loss[k] = own - most;
     }
     return least;
 }
 
-/* w ← (1 − a) w e^(−ℓ) / Σ w e^(−ℓ) + a first, given e^(−ℓ); Σ w ℓ, Σ w e^(−ℓ) and Σ w max(0, loss − cap) in sums. */
-ADAREG_CLONES static void adareg_share(adareg_out w, adareg_in capped, adareg_in power, adareg_in loss, double cap, adareg_in first,
-                                       double a, ptrdiff_t n, adareg_out sums)
+/* Layers of weights, each with its rate a: w ← (1 − a) A w e^(−ℓ) / Σ w e^(−ℓ) + a first where awake is 1, given e^(−ℓ), A the sum of
+   w there; (1 − a) w + a first elsewhere, and in all of the others from n to room. The power, the capped losses and what is beyond
+   become 0 where awake is 0. For each layer Σ w ℓ, Σ w e^(−ℓ) and Σ w beyond, over A, in sums. n and room are multiples of 4. */
+ADAREG_CLONES static void adareg_share(double *w, ptrdiff_t layers, const double *awake, double *capped, double *power, double *beyond,
+                                       const double *first, const double *rates, ptrdiff_t n, ptrdiff_t room, double *sums)
 {
-    double mean[4] = {0}, total[4] = {0}, beyond[4] = {0};
-    for (ptrdiff_t k = 0; k < n; k += 4)
-        for (int q = 0; q < 4; q++) {
-            const double own = w[k + q], more = loss[k + q] - cap;
-            mean[q] += own * capped[k + q];
-            beyond[q] += own * (more > 0.0 ? more : 0.0);
-            total[q] += w[k + q] = own * power[k + q];
+    const adareg_four none = ADAREG_FOUR(0.0), one = ADAREG_FOUR(1.0), minus = ADAREG_FOUR(-1.0);
+    for (ptrdiff_t k = 0; k < n; k += 4) {
+        const adareg_four there = ADAREG_GET(awake + k);
+        ADAREG_PUT(capped + k, ADAREG_TIMES(ADAREG_GET(capped + k), there));
+        ADAREG_PUT(power + k, ADAREG_TIMES(ADAREG_GET(power + k), there));
+        ADAREG_PUT(beyond + k, ADAREG_TIMES(ADAREG_GET(beyond + k), there));
+    }
+    for (ptrdiff_t r = 0; r < layers; r++) {
+        double *own = w + r * room;
+        const adareg_four a = ADAREG_FOUR(rates[r]), stays = ADAREG_FOUR(1.0 - rates[r]);
+        adareg_four mean = none, total = none, more = none, rest = none;
+        for (ptrdiff_t k = 0; k < n; k += 4) {
+            const adareg_four v = ADAREG_GET(own + k);
+            ADAREG_ADD(rest, v, ADAREG_PLUS(one, ADAREG_TIMES(minus, ADAREG_GET(awake + k))));
+            ADAREG_ADD(mean, v, ADAREG_GET(capped + k));
+            ADAREG_ADD(total, v, ADAREG_GET(power + k));
+            ADAREG_ADD(more, v, ADAREG_GET(beyond + k));
         }
-    sums[0] = (mean[0] + mean[1]) + (mean[2] + mean[3]);
-    sums[1] = (total[0] + total[1]) + (total[2] + total[3]);
-    sums[2] = (beyond[0] + beyond[1]) + (beyond[2] + beyond[3]);
-    const double factor = (1.0 - a) / sums[1];
-    for (ptrdiff_t k = 0; k < n; k++)
-        w[k] = w[k] * factor + a * first[k];
+        for (ptrdiff_t k = n; k < room; k += 4) {
+            const adareg_four v = ADAREG_GET(own + k);
+            rest = ADAREG_PLUS(rest, v);
+            ADAREG_PUT(own + k, ADAREG_PLUS(ADAREG_TIMES(v, stays), ADAREG_TIMES(a, ADAREG_GET(first + k))));
+        }
+        const double part = 1.0 / (1.0 - ADAREG_SUM(rest));
+        sums[3 * r] = ADAREG_SUM(mean) * part;
+        sums[3 * r + 1] = ADAREG_SUM(total) * part;
+        sums[3 * r + 2] = ADAREG_SUM(more) * part;
+        const adareg_four factor = ADAREG_FOUR((1.0 - rates[r]) / sums[3 * r + 1]);
+        for (ptrdiff_t k = 0; k < n; k += 4) {
+            const adareg_four asleep = ADAREG_PLUS(one, ADAREG_TIMES(minus, ADAREG_GET(awake + k)));
+            const adareg_four left = ADAREG_PLUS(ADAREG_TIMES(ADAREG_GET(power + k), factor), ADAREG_TIMES(asleep, stays));
+            ADAREG_PUT(own + k, ADAREG_PLUS(ADAREG_TIMES(ADAREG_GET(own + k), left), ADAREG_TIMES(a, ADAREG_GET(first + k))));
+        }
+    }
 }
 
 /* G ← kept G + h f fᵀ, the upper triangle, and r ← kept r + b f. */

@@ -1,1 +1,1 @@
-"""Loops over vectors and small dense matrices: factors, eigenvalues, inverses; LAPACK."""
+"""Loops over vectors and small dense matrices: factors, eigenvalues; LAPACK."""

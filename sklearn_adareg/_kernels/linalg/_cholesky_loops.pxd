@@ -1,4 +1,4 @@
-# The loops of _factor_loops.h, as Cython sees them.
+# The loops of _cholesky_loops.h, as Cython sees them.
 
 cdef extern from "_cholesky_loops.h" nogil:
     Py_ssize_t cholesky "adareg_cholesky"(double* A, Py_ssize_t n)

@@ -13,6 +13,9 @@ their losses, diagonal candidates take their step, and the row waits. At the end
 rows are absorbed, G ← λG + …, each at the margin of the candidate that leads its memory; (4) every candidate moves to its
 new minimiser, halved until the loss of the rows judged does not grow.
 
+Candidates that forget rest where they weigh less than ``REST_BELOW``: then rows neither join their sums nor are they evaluated, but for
+``TRIAL`` rows of every ``CYCLE``, and from a row on at which losses have risen.
+
 The first ``KEPT`` rows are all kept. Each time they have grown by ``GROWTH`` the sums are those of all of them at the leading
 candidate as it is now, which is a step of Newton's method on all rows: the model is the batch model. After that a row is a sum.
 """
@@ -24,7 +27,8 @@ from ..data._rows cimport Row, Rows
 from ..domains._domains cimport Domain, NoDomain
 from ..information._columns cimport HIGH, LOW, MEAN, Columns
 from ..information._information_loops cimport (
-    add_products, centred, dense_margins, diagonal_step, limited, probabilities, softmax, sparse_margins)
+    add_products, centred, dense_margins, diagonal_step, limited, log_loss_sums, move_rows, probabilities, softmax,
+    sparse_margins, subtract_rows, weigh_row)
 from ..information._quadratic cimport Quadratic
 from ..losses._losses cimport Loss, OneVsRest, PointLoss
 from ..prequential._records cimport Records, Transcript
@@ -38,9 +42,10 @@ import numpy as np
 KEPT = 1024                      # rows of the beginning
 MOST = 256                       # rows of a block
 FRACTION = 40                    # of the rows so far, in a block
+PER_BLOCK = 25                   # coordinates for each row that a block has at least
 GROWTH = 1.5                     # of the rows kept, between two linearisations of all of them
 STEPS = 4                        # of Newton's method then
-ROWS_PER_WEIGHT = 10             # before a weak prior takes part
+ROWS_PER_WEIGHT = 10             # before a weak prior takes part; for half of them it rests
 WEAK = 0.1                       # a prior below is weak
 SHORT_PRIOR = 0.25               # of short memories, and of diagonal ones
 DIAGONAL_PRIOR = 0.5
@@ -48,7 +53,7 @@ cdef double INTERCEPT_PRIOR = 0.1
 cdef double LEAST_CURVATURE = 1e-5
 cdef double SLACK = 1e-3         # a row: how much the loss of the rows judged may grow in one step
 cdef double LEAST_STEP = 1e-3
-cdef double SETTLED = 1e-8       # of a row's loss: Newton's method ends where less is to be gained
+cdef double SETTLED = 0.01       # nats, or units of the loss, of all rows: Newton's method ends where less is to be gained
 cdef double LARGEST = 1e290
 cdef double OF_SQUARES = 4.0         # mean squares of residuals, in which squared losses are weighed
 PER_D_SHORT = 1.0
@@ -58,6 +63,13 @@ cdef double RARE = 0.25
 cdef double JUMP = 100.0          # of a variance, after which a point is no start in its raw units
 cdef double LARGEST_EXPONENT = 300.0
 cdef double OF_LEVEL = 1e-9        # residuals below are rounding
+REST_BELOW = 0.1                 # weight of candidates that forget, below which they rest
+CYCLE = 256                      # rows of a rest and of the trial after it
+TRIAL = 32                       # rows of a trial
+RISEN = 2.5                      # standard deviations of the recent mean loss: a rise
+RECENT_ROWS = 16                 # of that mean
+LEVEL_ROWS = 1024                # of the mean that it is compared with
+EXTREME = 4.0                    # standard deviations: no loss counts more in either
 cdef double RECENT = 2.0         # a residual counts towards the scale as this power of its row's number
 cdef double ROUNDING = 1e-10       # of an objective, which is no growth
 cdef double UNIT_ROUNDING = 1e-200
@@ -65,6 +77,8 @@ cdef enum:
     VECTOR = 4
 cdef enum:
     ROWS, BEGINNING, ANEW, SCHEDULE      # in ``numbers``; then for each memory when it is due, and how many rows it has absorbed
+    # in ``rests``: until when candidates rest, when that is decided, and mean, variance and recent mean of the losses published
+    WAKE = 0, DECIDE, LEVEL, SPREAD, LATELY, OF_RESTS
 cdef double GROWING = GROWTH
 cdef double WEAK_PRIOR = WEAK
 cdef double PER_WEIGHT = ROWS_PER_WEIGHT
@@ -72,8 +86,17 @@ cdef double DIAGONAL_RIDGE = DIAGONAL_PRIOR
 cdef Py_ssize_t MOST_KEPT = KEPT
 cdef Py_ssize_t LONGEST = MOST
 cdef Py_ssize_t PART = FRACTION
+cdef Py_ssize_t PER_ROW = PER_BLOCK
 cdef Py_ssize_t JOINT_PART = 10     # the same of a softmax, whose systems are large
 cdef Py_ssize_t MOST_STEPS = STEPS
+cdef double LIGHT = REST_BELOW
+cdef double REST = CYCLE - TRIAL
+cdef double AWAKE = TRIAL
+cdef double RISE = RISEN
+cdef double LATE = RECENT_ROWS
+cdef double LONG = LEVEL_ROWS
+cdef double FAR = EXTREME
+cdef double LARGEST_WATCHED = 1e140   # whose square is a number
 
 
 def _rounded(n, width):
@@ -130,18 +153,19 @@ cdef class Learner:
     cdef double[:, :, :, :, ::1] G
     cdef double[:, :, :, ::1] r
     cdef double[:, :, ::1] x, origin, diagonal_x, diagonal_G
-    cdef double[:, ::1] counts, units, levels, values, targets, margins
+    cdef double[:, ::1] rests, row_rests, counts, units, levels, values, targets, margins
     cdef int[:, ::1] index
     cdef int[::1] length
     cdef double[::1] scratch, base, published_margins, slopes, ridge, proposal, losses
     cdef double[::1] Z, A, old, new
-    cdef double[::1] step, objective, before, gains
+    cdef double[::1] step, steps, objective, before, gains
     cdef Py_ssize_t[::1] coordinate, component
     cdef double[:, ::1] diagonal_ridge
     cdef double[::1] diagonal_slopes, diagonal_room
     cdef double[::1] reaches, variances, shift, level, column, blended, row_scratch, P_rows
     cdef Py_ssize_t[::1] labels
-    cdef bint shifts, damped, regresses, whole_matrix, jumped, beyond
+    cdef bint shifts, damped, regresses, whole_matrix, jumped, beyond, may_rest
+    cdef int known
 
     # ---- arrays -------------------------------------------------------------------------------------------------
 
@@ -169,6 +193,7 @@ cdef class Learner:
             "counts": np.zeros((s.P, max(s.C, 2))),
             "levels": np.zeros((s.P, 3)),
             "units": np.zeros((s.P, 2)),
+            "rests": np.zeros((s.P, OF_RESTS)),
             **_fixed_share.FixedShare.allocate(s.P, s.B, s.C, s.memories > 1, len(s.diagonals) > 0, len(s.priors)),
             **cls.rows_of(s, 0, 0),
         }
@@ -185,6 +210,7 @@ cdef class Learner:
             "row_targets": np.zeros((capacity, s.targets)),
             "row_weights": np.zeros(capacity),
             "row_margins": np.zeros((capacity, s.P * s.V)),
+            "row_rests": np.zeros((capacity, s.P)),          # 1 where candidates that forget did not read it
         }
 
     def __init__(self, recipe, dict arrays, Domain domain):
@@ -201,9 +227,9 @@ cdef class Learner:
         self.epsilons = np.concatenate([s.priors, np.full(s.memories - 1, max(SHORT_PRIOR, PER_D_SHORT * s.D))])
         self.domain = domain
         names = ("clock", "numbers", "centre", "mass", "diagonal_scale", "G", "r", "x", "origin", "diagonal_x", "diagonal_G",
-                 "counts", "levels", "units")
+                 "counts", "levels", "units", "rests")
         (self.clock, self.numbers, self.centre, self.mass, self.diagonal_scale, self.G, self.r, self.x, self.origin, self.diagonal_x,
-         self.diagonal_G, self.counts, self.levels, self.units) = map(arrays.__getitem__, names)
+         self.diagonal_G, self.counts, self.levels, self.units, self.rests) = map(arrays.__getitem__, names)
         self.bind_rows()
         self.columns = Columns(arrays["columns"], s.d, s.intercept)
         self.target_columns = Columns(arrays["target_columns"], s.targets, True, True)
@@ -216,16 +242,18 @@ cdef class Learner:
         self.base, self.published_margins = np.zeros(self.P * self.B * self.C), np.zeros(self.P * self.C)
         self.slopes, self.losses = np.zeros(self.P * self.C), np.zeros(self.B + VECTOR)
         self.proposal = np.zeros(self.room * self.V)
+        self.steps = np.zeros(self.V)
         self.step, self.objective, self.before = np.zeros(self.whole), np.zeros(self.whole), np.zeros(self.whole)
         self.reaches = np.zeros(self.room)
         self.diagonal_ridge = np.zeros((self.room, max(self.W, 1)))
         self.diagonal_slopes, self.diagonal_room = np.zeros(3 * self.W + 1), np.zeros(VECTOR * self.room)
         self.variances, self.shift, self.level = np.zeros(self.room), np.zeros(self.room), np.zeros(self.C)
         self.gains = np.zeros(self.whole)
-        self.blended, self.row_scratch = np.zeros(self.room * self.V), np.zeros(self.V)
+        self.blended = np.zeros(self.room * self.V)
         self.shifts = self.sparse and self.intercept
         self.regresses = not recipe.outputs_are_classes and not s.joint and bool(recipe.degree)
         self.know_variances(self.clock[0] - (self.numbers[ROWS] - self.numbers[SCHEDULE + self.memories]))
+        self.may_rest = self.memories > 1 or self.diagonals > 0
         self.share = None
 
     def bind_rows(self):
@@ -233,9 +261,11 @@ cdef class Learner:
         arrays = self.arrays
         self.values, self.index, self.length = arrays["row_values"], arrays["row_index"], arrays["row_length"]
         self.targets, self.weights, self.margins = arrays["row_targets"], arrays["row_weights"], arrays["row_margins"]
+        self.row_rests = arrays["row_rests"]
         rows = max(len(arrays["row_weights"]), 1)
         self.Z, self.A = (np.zeros(1 if self.sparse else rows * self.room) for _ in range(2))
         self.old, self.new, self.column = np.zeros(rows * self.V), np.zeros(rows * self.V), np.zeros(rows)
+        self.row_scratch = np.zeros(2 * rows * self.V)
         self.P_rows, self.labels = np.zeros(rows * (2 * self.C if self.softmax else 1)), np.zeros(rows, dtype=np.intp)
 
     def bind_loss(self, Loss loss):
@@ -251,6 +281,7 @@ cdef class Learner:
         self.quadratic_loss = own.degree == 2 and own.constant_curvature
         if self.share is None:
             self.share = FixedShare(self.arrays, self.B, self.C, own, self.priors)
+            self.known = 2           # as every candidate takes part in a new combination
         self.share.bind_loss(own)
 
     def watch(self, shown, recorded):
@@ -294,6 +325,7 @@ cdef class Learner:
             if self.l1 > 0.0:
                 view[p, self.share.heaviest(p, self.whole)] = 1.0
             else:
+                self.share.rest(self.resting(p))
                 self.share.shares(p, &view[p, 0])
         return out
 
@@ -480,35 +512,49 @@ cdef class Learner:
     cdef void awake(self) noexcept nogil:
         """Weak priors take part from so many rows a weight on."""
         cdef Py_ssize_t k
+        cdef double rows = self.clock[0] / self.D
+        cdef bint all_of_them = self.priors == 1 or self.l1 > 0.0
+        cdef int known = 2 if all_of_them or rows >= PER_WEIGHT else (1 if rows >= 0.5 * PER_WEIGHT else 0)
+        if known == self.known:
+            return
+        self.known = known
         for k in range(self.priors):
-            self.share.take_part(k, self.priors == 1 or self.l1 > 0.0 or self.epsilons[k] >= WEAK_PRIOR
-                                 or self.clock[0] >= PER_WEIGHT * self.D)
+            if self.epsilons[k] < WEAK_PRIOR:
+                self.share.take_part(k, known > 0, known > 1)
+
+    cdef inline bint resting(self, Py_ssize_t p) noexcept nogil:
+        """Whether candidates that forget do not read the next row."""
+        return self.clock[0] < self.rests[p, WAKE]
 
     cdef void predict(self) noexcept nogil:
         """The margins of all candidates at the row that was entered, and what is published."""
         cdef Py_ssize_t p, i, lead, s = <Py_ssize_t> self.numbers[ROWS]
         cdef double* margins
         cdef double* base
+        cdef bint resting
         self.awake()
         for p in range(self.P):
             base = &self.base[p * self.B * self.C]
             margins = &self.margins[s, p * self.V]
-            self.margins_at(&self.x[p, 0, 0], self.V, margins)
+            resting = self.resting(p)
+            self.row_rests[s, p] = resting
+            self.share.rest(resting)
+            self.margins_at(&self.x[p, 0, 0], self.V, self.last_lane(self.priors) if resting else self.V, margins)
             memcpy(base, margins, self.whole * self.C * sizeof(double))
-            if self.diagonals:
+            if self.diagonals and not resting:
                 lead = self.leader(p, 0)
-                self.margins_at(&self.diagonal_x[p, 0, 0], self.W, &self.scratch[2 * self.room + self.V])
+                self.margins_at(&self.diagonal_x[p, 0, 0], self.W, self.W, &self.scratch[2 * self.room + self.V])
                 for i in range(self.diagonals * self.C):
                     base[self.whole * self.C + i] = base[lead * self.C + i % self.C] + self.scratch[2 * self.room + self.V + i]
             self.constant(p, base + (self.B - 1) * self.C)
             self.combine(p)
 
-    cdef inline void margins_at(self, const double* x, Py_ssize_t V, double* out) noexcept nogil:
+    cdef inline void margins_at(self, const double* x, Py_ssize_t V, Py_ssize_t lanes, double* out) noexcept nogil:
         cdef Py_ssize_t s = <Py_ssize_t> self.numbers[ROWS]
         if self.sparse:
-            sparse_margins(&self.scratch[0], &self.index[s, 0], self.length[s], x, V, out)
+            sparse_margins(&self.scratch[0], &self.index[s, 0], self.length[s], x, V, lanes, out)
         else:
-            dense_margins(&self.scratch[0], self.room, 1, self.D, x, V, V, out)
+            dense_margins(&self.scratch[0], self.room, 1, self.D, x, V, lanes, out)
 
     cdef double label(self, Py_ssize_t p, const double* target) noexcept nogil:
         """The target of a problem: of a regression limited, ±1 of a class against the rest."""
@@ -556,7 +602,8 @@ cdef class Learner:
     cdef void learn(self, const double* target, double weight) noexcept nogil:
         """What a row changes at once: weights of candidates, diagonal candidates, counts; and the blocks that it ends."""
         cdef Py_ssize_t p, k, s = <Py_ssize_t> self.numbers[ROWS]
-        cdef double y, unit, residual, faded
+        cdef double y, unit, residual = 0.0, faded
+        self.fade_diagonals()
         for p in range(self.P):
             y, unit = self.label(p, target), 1.0
             if self.regression and self.levels[p, 0] > 0.0:      # the first one says nothing of residuals
@@ -568,10 +615,11 @@ cdef class Learner:
                 unit = self.loss_unit(p)
                 unit = OF_SQUARES * unit if self.point.degree == 2 else unit
             if self.P > 1:           # its margins have made room for those of the problems after it
+                self.share.rest(self.resting(p))
                 self.combine(p)
             self.set_unit(p)
             self.share.learn(p, &y, weight, unit, self.scale_of_residuals(p), self.clock[0] + 1.0)
-            if self.diagonals and (not self.regression or self.levels[p, 0] > 0.0):
+            if self.diagonals and not self.share.resting and (not self.regression or self.levels[p, 0] > 0.0):
                 self.step_diagonals(p, &y, weight)
             if self.softmax:
                 self.counts[p, <Py_ssize_t> y] += weight
@@ -579,6 +627,9 @@ cdef class Learner:
                 self.counts[p, y > 0.0] += weight
             else:
                 self.find_level(p, y, weight)
+            if self.may_rest:
+                # the one loss that is not that of residuals in some unit, and a constant
+                self.consider_rest(p, fabs(residual) if self.point is not None and self.point.log_link else self.share.published_loss)
         for k in range(self.T):
             y = target[k]
             if self.regression and self.numbers[BEGINNING] == 0.0:
@@ -589,6 +640,25 @@ cdef class Learner:
         self.clock[0] += 1.0
         self.clock[1] += weight
         self.end_blocks()
+
+    cdef void consider_rest(self, Py_ssize_t p, double loss) noexcept nogil:
+        """Candidates that forget begin to rest, or wake, for their weight and for the losses of what is published."""
+        cdef double t = self.clock[0] + 1.0, far, part = 1.0 / fmin(t, LONG)
+        cdef double* watched = &self.rests[p, 0]
+        far = watched[LEVEL] + FAR * sqrt(watched[SPREAD]) if self.numbers[BEGINNING] == 0.0 else LARGEST_WATCHED
+        loss = loss if loss < far else far
+        watched[LATELY] += (loss - watched[LATELY]) / fmin(t, LATE)
+        watched[LEVEL] += part * (loss - watched[LEVEL])
+        watched[SPREAD] += part * ((loss - watched[LEVEL]) * (loss - watched[LEVEL]) - watched[SPREAD])
+        if self.numbers[BEGINNING] != 0.0:
+            return
+        if self.resting(p):
+            if watched[LATELY] - watched[LEVEL] > RISE * sqrt(watched[SPREAD] / (2.0 * LATE - 1.0)):
+                watched[WAKE], watched[DECIDE] = t, t + 4.0 * AWAKE
+        elif t >= watched[DECIDE]:
+            watched[DECIDE] = t + AWAKE
+            if self.share.resting_part(p) < LIGHT:
+                watched[WAKE], watched[DECIDE] = t + REST, t + REST + AWAKE
 
     cdef void step_diagonals(self, Py_ssize_t p, const double* target, double weight) noexcept nogil:
         """A Newton step of each diagonal candidate: x ← x − 2g H z / (1 + (h' + 2h) zᵀHz), H = 1 / (λ-sums of h' z² + prior)."""
@@ -616,18 +686,18 @@ cdef class Learner:
             for v in range(self.diagonals):
                 h[v] = self.point.surrogate(m[v], target[0], self.scale_of_residuals(p), &g[v])
                 own[v] = h[v] if self.regression else 0.5 * (g[v] * g[v] + h[v])
-        if p == 0:
-            for v in range(self.diagonals * self.C):
-                self.diagonal_scale[v] *= self.diagonal_kept[v]
         for k in range(W // VECTOR):
             v = k * VECTOR
             diagonal_step(&self.scratch[0], index, self.length[s], W, &self.diagonal_x[p, 0, v], &self.diagonal_G[p, 0, v],
                           &self.diagonal_ridge[0, v], &self.diagonal_scale[v], g + v, h + v, own + v, weight, &self.diagonal_room[0])
-        if p == self.P - 1 and self.diagonal_scale[self.diagonals * self.C - 1] < 1e-60:     # of the shortest memory
-            self.rescale_diagonals()
 
-    cdef void rescale_diagonals(self) noexcept nogil:
+    cdef void fade_diagonals(self) noexcept nogil:
+        """A row passes for the matrices of diagonal candidates, by a factor that they have in common until it is small."""
         cdef Py_ssize_t p, i, v
+        for v in range(self.diagonals * self.C):
+            self.diagonal_scale[v] *= self.diagonal_kept[v]
+        if self.diagonals == 0 or self.diagonal_scale[self.diagonals * self.C - 1] >= 1e-60:     # of the shortest memory
+            return
         for v in range(self.diagonals * self.C):
             for p in range(self.P):
                 for i in range(self.room):
@@ -659,7 +729,11 @@ cdef class Learner:
     cdef Py_ssize_t period(self, Py_ssize_t l) noexcept nogil:
         """The rows of the next block of a memory."""
         cdef double t = self.clock[0], rows = 1.0 / (1.0 - self.kept[l]) if self.kept[l] < 1.0 else t
-        cdef Py_ssize_t part = <Py_ssize_t> (fmin(t, rows) / (JOINT_PART if self.softmax else PART))
+        cdef double part_of_all = fmin(t, rows) / (JOINT_PART if self.softmax else PART)
+        cdef Py_ssize_t part
+        if self.numbers[BEGINNING] != 0.0 and not self.softmax:       # where each solution is judged by all rows
+            part_of_all *= 1.0 + t / MOST_KEPT
+        part = max(<Py_ssize_t> part_of_all, self.D // PER_ROW)
         if l > 0:
             part = max(part, self.D // 2)
         return max(1, min(part, LONGEST))
@@ -838,6 +912,7 @@ cdef class Learner:
         else:
             self.columns.add(&self.values[0, 0], n, 0.0)
         self.know_variances(self.clock[0])
+        self.jumped = True           # margins are those of other values
         self.move_centre()
         if self.regression and n > 0:
             self.limit_targets()
@@ -867,16 +942,30 @@ cdef class Learner:
         """The rows that wait for a memory join its sums, each at the margins that were predicted for it."""
         cdef Py_ssize_t p, _s, first = self.absorbed(l), n = <Py_ssize_t> self.numbers[ROWS]
         cdef double part = self.kept[l] ** (n - first), kept = 1.0
+        cdef bint centred
         if n <= first:
             return
         self.mass[l] *= part
         for _s in range(n - first):
             self.mass[l] += kept     # a penalty is due once a row, whatever its weight
             kept *= self.kept[l]
-        self.centre_rows(first, n)
+        centred = False
         for p in range(self.P):
-            self.fade(p, l, part)
-            self.linearise(p, l, first, n, &self.margins[first, p * self.V], self.P * self.V, False)
+            if l > 0:
+                part = self.kept[l] ** self.rows_read(p, first, n)
+            if part != 1.0 or l == 0:
+                if not centred:
+                    self.centre_rows(first, n)
+                    centred = True
+                self.fade(p, l, part)
+                self.linearise(p, l, first, n, &self.margins[first, p * self.V], self.P * self.V, False)
+
+    cdef Py_ssize_t rows_read(self, Py_ssize_t p, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """How many of these rows the candidates that forget have read."""
+        cdef Py_ssize_t s, read = 0
+        for s in range(first, n):
+            read += self.row_rests[s, p] == 0.0
+        return read
 
     cdef void fade(self, Py_ssize_t p, Py_ssize_t l, double part) noexcept nogil:
         cdef Py_ssize_t i
@@ -921,7 +1010,10 @@ cdef class Learner:
                     m = margins + s * stride + k
                     y = self.label(p, &self.targets[first + s, 0])
                     weight = kept * self.weights[first + s]
-                    kept *= self.kept[l]
+                    if l > 0 and self.row_rests[first + s, p] != 0.0:
+                        weight = 0.0
+                    else:
+                        kept *= self.kept[l]
                     if self.softmax:
                         if c == 0 and e == 0:
                             self.softmax_at(s, m, <Py_ssize_t> y, batch)
@@ -946,12 +1038,7 @@ cdef class Learner:
                             for j in range(a, self.length[first + s]):
                                 G[i * self.room + self.index[first + s, j]] += h * z[a] * z[j]
                     else:
-                        z = &self.Z[s * self.room]
-                        for i in range(self.room):
-                            self.A[s * self.room + i] = h * z[i]
-                        if c == e:
-                            for i in range(self.room):
-                                r[i] += f * z[i]
+                        weigh_row(&self.Z[s * self.room], h, f, self.room, &self.A[s * self.room], r if c == e else NULL)
                 if not self.sparse:
                     add_products(&self.A[0], &self.Z[0], rows, self.room, G, self.room, 1)
 
@@ -996,6 +1083,8 @@ cdef class Learner:
         last = self.priors + l
         for k in range(first, last):
             self.gains[k] = 0.0
+            if l == 0 and not self.share.evaluated(k):
+                continue
             for q in range(1 if self.couples else self.C):
                 n = self.assemble(p, l, k, q)
                 start = self.quadratic.value(n) if self.whole_matrix else 0.0
@@ -1108,13 +1197,12 @@ cdef class Learner:
     cdef void margins_of_rows(self, Py_ssize_t first, Py_ssize_t n, const double* x, double* out, Py_ssize_t begin=0,
                               Py_ssize_t end=-1) noexcept nogil:
         """Of rows whose centred values are in ``Z``, at V points, or at those of some candidates at least."""
-        cdef Py_ssize_t s, low = begin * self.C // VECTOR * VECTOR
-        cdef Py_ssize_t high = self.V if end < 0 else (end * self.C + VECTOR - 1) // VECTOR * VECTOR
+        cdef Py_ssize_t s, low = self.first_lane(begin), high = self.V if end < 0 else self.last_lane(end)
         if not self.sparse:
             dense_margins(&self.Z[0], self.room, n - first, self.D, x + low, self.V, high - low, out + low)
         else:
             for s in range(first, n):
-                sparse_margins(&self.values[s, 0], &self.index[s, 0], self.length[s], x, self.V, out + (s - first) * self.V)
+                sparse_margins(&self.values[s, 0], &self.index[s, 0], self.length[s], x, self.V, self.V, out + (s - first) * self.V)
 
     cdef double prior_of(self, Py_ssize_t p, Py_ssize_t k, const double* x) noexcept nogil:
         """Half the sum of squares that a candidate's prior and the penalty ask for at a point."""
@@ -1142,28 +1230,29 @@ cdef class Learner:
 
         ``whole``: these are all rows, and the prior is judged too. Returns the decrease for the leading candidate.
         """
-        cdef Py_ssize_t n = <Py_ssize_t> self.numbers[ROWS], s, k, i, c, v, begin, end, left
+        cdef Py_ssize_t n = <Py_ssize_t> self.numbers[ROWS], s, k, i, c, v, begin, end, left, low, high
         cdef double step, gain = 0.0, slack, value
         cdef double* old = &self.old[0]
         cdef double* new = &self.new[0]
         cdef Py_ssize_t lead = self.leader(p, l)
+        cdef Py_ssize_t read = self.rows_read(p, first, n) if l > 0 else n - first
+        if n > first and read == 0:
+            return gain
         self.propose(p, l)
         begin = 0 if l == 0 else self.priors + l - 1
         end = self.priors + l
+        low, high = self.first_lane(begin), self.last_lane(end)
         for k in range(begin, end):
             self.step[k] = 1.0
         if not self.quadratic_loss and n > first:
             self.centre_rows(first, n)
-            if whole or self.jumped or self.numbers[BEGINNING] != 0.0:
+            if self.jumped or self.beyond or read < n - first:       # kept margins are of other weights or values, or none
                 self.margins_of_rows(first, n, &self.x[p, 0, 0], old, begin, end)
-            else:                # x stood still since these rows were predicted
+            else:                # x stood still since these rows were predicted, or their margins followed it
                 for s in range(first, n):
-                    for i in range(begin * self.C, end * self.C):
-                        old[(s - first) * self.V + i] = self.margins[s, p * self.V + i]
+                    memcpy(old + (s - first) * self.V + low, &self.margins[s, p * self.V + low], (high - low) * sizeof(double))
             self.margins_of_rows(first, n, &self.proposal[0], new, begin, end)
-            for s in range(n - first):
-                for i in range(s * self.V + begin * self.C, s * self.V + end * self.C):
-                    new[i] -= old[i]
+            subtract_rows(old + low, self.V, n - first, high - low, new + low)
             self.evaluate_rows(p, first, n, 0.0, begin, end, &self.before[0])
             slack = 0.0
             for s in range(first, n):
@@ -1193,6 +1282,11 @@ cdef class Learner:
             for k in range(begin, end):
                 if self.step[k] < LEAST_STEP:
                     self.step[k] = 0.0
+            if self.numbers[BEGINNING] != 0.0 and l == 0:
+                for k in range(begin, end):
+                    for c in range(self.C):
+                        self.steps[k * self.C + c] = self.step[k]
+                move_rows(old, self.V, new, &self.steps[0], n - first, end * self.C, &self.margins[first, p * self.V], self.P * self.V)
         for k in range(begin, end):
             for i in range(self.D):
                 for c in range(self.C):
@@ -1229,19 +1323,34 @@ cdef class Learner:
     cdef void evaluate_rows(self, Py_ssize_t p, Py_ssize_t first, Py_ssize_t n, double step, Py_ssize_t begin, Py_ssize_t end,
                             double* totals) noexcept nogil:
         """The losses of rows, a sum for each candidate, with the margins ``old`` + step · ``new``."""
-        cdef Py_ssize_t s, k, i
+        cdef Py_ssize_t s, k, i, low = self.first_lane(begin)
         cdef double y
         cdef double* m = &self.row_scratch[0]
+        cdef double* losses = &self.losses[0]
+        if self.logistic:
+            for s in range(n - first):
+                self.column[s] = self.label(p, &self.targets[first + s, 0])
+            log_loss_sums(&self.old[low], &self.new[low], step, &self.column[0], &self.weights[first], n - first, self.V,
+                          self.last_lane(end) - low, m, losses)
+            for k in range(begin, end):
+                totals[k] = losses[k - low]
+            return
         self.set_unit(p)
         for k in range(begin, end):
             totals[k] = 0.0
         for s in range(n - first):
+            y = self.label(p, &self.targets[first + s, 0])
             for i in range(begin * self.C, end * self.C):
                 m[i] = self.old[s * self.V + i] + step * self.new[s * self.V + i]
-            y = self.label(p, &self.targets[first + s, 0])
-            self.share.evaluate(m + begin * self.C, end - begin, &y, &self.losses[0])
+            self.share.evaluate(m + begin * self.C, end - begin, &y, losses)
             for k in range(begin, end):
-                totals[k] += self.weights[first + s] * self.losses[k - begin]
+                totals[k] += self.weights[first + s] * losses[k - begin]
+
+    cdef inline Py_ssize_t first_lane(self, Py_ssize_t begin) noexcept nogil:
+        return begin * self.C // VECTOR * VECTOR
+
+    cdef inline Py_ssize_t last_lane(self, Py_ssize_t end) noexcept nogil:
+        return (end * self.C + VECTOR - 1) // VECTOR * VECTOR
 
     cdef void refit(self, Py_ssize_t p) noexcept nogil:
         """Newton's method on all rows kept, which are in ``Z``: the sums of the longest memory are those at its end."""
@@ -1254,7 +1363,7 @@ cdef class Learner:
             memset(&self.r[p, 0, 0, 0], 0, self.C * self.room * sizeof(double))
             self.linearise(p, 0, 0, n, &self.old[0], self.V, True)
             gain = self.improve(p, 0, 0, True)
-            if self.quadratic_loss or not gain > SETTLED * n * self.loss_unit(p):
+            if self.quadratic_loss or not gain > SETTLED * self.loss_unit(p):
                 break
 
     # ---- all rows at once ---------------------------------------------------------------------------------------------
@@ -1490,6 +1599,10 @@ cdef class Learner:
                 at = np.asarray(self.coordinate)[:n].copy(), np.asarray(self.component)[:n].copy()
                 found.append((A, np.asarray(self.ridge)[:n].copy(), *at))
         return found
+
+    def order_of_candidates(self):
+        """Where each of them stands in the arrays of their combination."""
+        return self.share.order()
 
     def bound_terms(self):
         """The sums of what is proved about the combination, for each problem: ``FixedShare.terms``."""

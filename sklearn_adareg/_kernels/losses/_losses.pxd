@@ -4,13 +4,10 @@ cdef class Loss:
     cdef readonly bint logistic      # log(1 + exp(−ym)) in each weight vector
     cdef readonly bint constant_curvature
     cdef readonly bint steep         # slopes grow without bound: a long step needs the curvature
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil
     cdef double value_of_vector(self, Py_ssize_t vector, double margin, const double* target) noexcept nogil
-    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
-                          Py_ssize_t vectors) noexcept nogil
-    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
-                         Py_ssize_t vectors) noexcept nogil
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures, Py_ssize_t vectors) noexcept nogil
 
 
 cdef class PointLoss(Loss):

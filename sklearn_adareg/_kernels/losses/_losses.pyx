@@ -16,21 +16,18 @@ cdef double NEAR = 1.5               # scales of residuals: where a kink begins 
 cdef class Loss:
     """Turns the margins of one model into its loss (returned) and one slope a weight vector."""
 
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         return 0.0
 
     cdef double value_of_vector(self, Py_ssize_t vector, double margin, const double* target) noexcept nogil:
         """The part of one weight vector in the loss, where weight vectors have parts of their own."""
         return 0.0
 
-    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
-                          Py_ssize_t vectors) noexcept nogil:
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         """The slopes alone."""
         self.evaluate(margins, target, slopes, vectors)
 
-    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures, Py_ssize_t vectors) noexcept nogil:
         """d²ℓ/dm² of each weight vector."""
         pass
 
@@ -62,8 +59,7 @@ cdef class PointLoss(Loss):
         self.point(m, y, &slope)
         return slope
 
-    cdef void find_slopes(self, const double* margins, const double* target, double* slopes,
-                          Py_ssize_t vectors) noexcept nogil:
+    cdef void find_slopes(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(vectors):
             slopes[l] = self.slope(margins[l], target[l])
@@ -81,14 +77,12 @@ cdef class PointLoss(Loss):
         cdef double h = self.curvature(m, y)
         return h if h > 0.0 else slope[0] * slope[0]
 
-    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures, Py_ssize_t vectors) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(vectors):
             curvatures[l] = self.curvature(margins[l], target[l])
 
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         cdef double total = 0.0
         cdef Py_ssize_t l
         for l in range(vectors):
@@ -129,8 +123,7 @@ cdef class LogLoss(PointLoss):
     cdef double point(self, double m, double y, double* slope) noexcept nogil:
         return logistic(m, y, slope)
 
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         cdef double total = 0.0
         cdef Py_ssize_t l
         for l in range(vectors):
@@ -270,22 +263,6 @@ cdef class Quantile(PointLoss):
         return of_a_kink(m - y, scale, self.q, 1.0 - self.q)
 
 
-cdef class AbsoluteError(PointLoss):
-    """|m − y|."""
-
-    def __init__(self):
-        self.degree = 1
-
-    cdef double point(self, double m, double y, double* slope) noexcept nogil:
-        cdef double r = m - y
-        slope[0] = (r > 0.0) - (r < 0.0)
-        return fabs(r)
-
-    cdef double surrogate(self, double m, double y, double scale, double* slope) noexcept nogil:
-        self.point(m, y, slope)
-        return of_a_kink(m - y, scale, 1.0, 1.0)
-
-
 cdef class EpsilonInsensitive(PointLoss):
     """max(0, |m − y| − ε)."""
     cdef double width
@@ -303,6 +280,13 @@ cdef class EpsilonInsensitive(PointLoss):
     cdef double surrogate(self, double m, double y, double scale, double* slope) noexcept nogil:
         self.point(m, y, slope)
         return of_a_kink(m - y, scale, 1.0, 1.0)
+
+
+cdef class AbsoluteError(EpsilonInsensitive):
+    """|m − y|."""
+
+    def __init__(self):
+        super().__init__(0.0)
 
 
 cdef class SquaredEpsilonInsensitive(PointLoss):
@@ -358,14 +342,12 @@ cdef class OneVsRest(Loss):
         cdef double slope
         return self.inner.point(margin, 1.0 if self.first + vector == <Py_ssize_t> target[0] else -1.0, &slope)
 
-    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures, Py_ssize_t vectors) noexcept nogil:
         cdef Py_ssize_t l
         for l in range(vectors):
             curvatures[l] = self.inner.curvature(margins[l], 1.0 if self.first + l == <Py_ssize_t> target[0] else -1.0)
 
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         cdef double total = 0.0
         cdef Py_ssize_t l
         for l in range(vectors):
@@ -376,8 +358,7 @@ cdef class OneVsRest(Loss):
 cdef class Softmax(Loss):
     """log Σ exp(m_l) − m_y, y = target[0]: the slopes are the probabilities minus the indicator of y."""
 
-    cdef void curvatures(self, const double* margins, const double* target, double* curvatures,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef void curvatures(self, const double* margins, const double* target, double* curvatures, Py_ssize_t vectors) noexcept nogil:
         """The diagonal of the Hessian, p(1 − p)."""
         cdef Py_ssize_t l
         self.evaluate(margins, target, curvatures, vectors)
@@ -385,8 +366,7 @@ cdef class Softmax(Loss):
         for l in range(vectors):
             curvatures[l] *= 1.0 - curvatures[l]
 
-    cdef double evaluate(self, const double* margins, const double* target, double* slopes,
-                         Py_ssize_t vectors) noexcept nogil:
+    cdef double evaluate(self, const double* margins, const double* target, double* slopes, Py_ssize_t vectors) noexcept nogil:
         cdef Py_ssize_t l
         cdef Py_ssize_t y = <Py_ssize_t> target[0]
         cdef double top = margins[0]

@@ -8,16 +8,3 @@ cdef class Potential:
     cdef readonly double power       # a of ψ(λ) = η λ^(−a); NaN where ψ is no power
     cdef public object error         # what it raised
     cdef int steps(self, const double* lam, double* h, Py_ssize_t n) noexcept nogil
-
-
-cdef class Power(Potential):
-    pass
-
-
-cdef class HalfPower(Power):
-    pass
-
-
-cdef class Callback(Potential):
-    cdef object psi
-    cdef int call(self, const double* lam, double* h, Py_ssize_t n) noexcept

@@ -5,8 +5,13 @@ gives ψ/η. A ``Callback`` has its η inside and runs with η = 1.
 """
 from libc.math cimport NAN, isfinite, pow
 
-from ._power_loops cimport inverse_cube_root_steps, inverse_fourth_root_steps, inverse_root_steps, inverse_steps
-from ._power_loops cimport stay_narrow as c_stay_narrow
+cdef extern from "_power_loops.h" nogil:
+    bint c_stay_narrow "adareg_stay_narrow"(bint wish)
+
+    void inverse_root_steps "adareg_inverse_root_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_steps "adareg_inverse_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_cube_root_steps "adareg_inverse_cube_root_steps"(const double* lam, double* h, Py_ssize_t n)
+    void inverse_fourth_root_steps "adareg_inverse_fourth_root_steps"(const double* lam, double* h, Py_ssize_t n)
 
 
 def stay_narrow(bint wish):
@@ -82,6 +87,8 @@ cdef class HalfPower(Power):
 
 cdef class Callback(Potential):
     """A user's ψ in Python: called with the GIL on a copy of the eigenvalues; what it returns is checked."""
+
+    cdef object psi
 
     def __init__(self, psi, bint time_varying=False):
         self.psi = psi

@@ -1,8 +1,8 @@
 from ..domains._domains cimport Domain
-from ..scaling._forgetting cimport Forgetting
 from ..potentials._potentials cimport Potential
 from ..data._rows cimport Row
-from ..state._setting cimport Clock, Setting
+from ..state._setting cimport Clock, Forgetting, Setting
+from ..state._undo cimport UndoLog
 from ..scaling._units cimport FeatureScale
 
 cdef enum:
@@ -38,6 +38,7 @@ cdef class Structure:
 
     cdef bint wants_curvatures(self, bint steep) noexcept nogil
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil
+    cdef double weight_root(self) noexcept nogil
     cdef const double* entering(self, const double* slopes) noexcept nogil
 
     cdef bint look_up(self, Row* row, Py_ssize_t k, const double* of_averages, const double* of_iterates,
@@ -50,3 +51,15 @@ cdef class Structure:
     cdef void learn(self, Row* row, const double* slopes) noexcept nogil
     cdef int rest(self, Row* row) noexcept nogil
     cdef void abandon(self, Row* row) noexcept nogil
+
+
+cdef class Matrices:
+    cdef int step(self, Py_ssize_t e, double* g, const double* b, Row* row, double slope, double root, double eta,
+                  double* out) noexcept nogil
+    cdef void commit(self, Py_ssize_t e, double* g, Py_ssize_t n=*) noexcept nogil
+    cdef void pass_by(self, Py_ssize_t e, double kept, double lost) noexcept nogil
+    cdef int explicit(self, Py_ssize_t e, bint touched, double eta, double* H) noexcept nogil
+    cdef bint explicit_anew(self, Py_ssize_t e, const double* g, double eta, double* H) noexcept nogil
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t count) noexcept nogil
+    cdef void carry(self, Py_ssize_t e, Py_ssize_t i, double growth) noexcept nogil
+    cdef int solve(self, Py_ssize_t e, double* b, double eta, double* out) noexcept nogil

@@ -14,8 +14,7 @@ With a half-life, C_t = λ C_{t−1} + c_t, u_t = λ u_{t−1} + C_t δ_t, and x
 from libc.math cimport sqrt
 
 from ..domains._domains cimport NoDomain
-from ..scaling._forgetting cimport Forgetting
-from ..state._setting cimport Clock
+from ..state._setting cimport Clock, Forgetting
 
 import numpy as np
 
@@ -132,14 +131,17 @@ cdef class Structure:
         """What to know about the loss of the rounds to come."""
         self.curvatures, self.steep = curvatures, steep
 
-    cdef const double* entering(self, const double* slopes) noexcept nogil:
-        """Slopes as they enter G: with weight ω, or √ω where a row of weight ω is to count as ω rows (with ω² in G and ω in
+    cdef double weight_root(self) noexcept nogil:
+        """What gradients are divided by as they enter G: √ω where a row of weight ω is to count as ω rows (with ω² in G and ω in
         the step, heavy rows would move ONS least)."""
+        return sqrt(self.round_weight) if self.setting.weights_as_rows and self.round_weight != 1.0 else 1.0
+
+    cdef const double* entering(self, const double* slopes) noexcept nogil:
+        """Slopes as they enter G."""
         cdef Py_ssize_t l
-        cdef double root
-        if not self.setting.weights_as_rows or self.round_weight == 1.0:
+        cdef double root = self.weight_root()
+        if root == 1.0:
             return slopes
-        root = sqrt(self.round_weight)
         for l in range(self.setting.L):
             self.weighted_slopes[l] = slopes[l] / root
         return &self.weighted_slopes[0]
@@ -174,3 +176,51 @@ cdef class Structure:
     cdef void abandon(self, Row* row) noexcept nogil:
         """Undo what the verbs before ``update`` did to the state."""
         pass
+
+
+cdef class Matrices:
+    """Numbered matrices G, each of a weight vector or of a block of one, and what is done with H = η ψ(G) of them.
+
+    A round proposes: what ``step`` does is scratch until ``commit``.
+    """
+
+    def accumulated(self):
+        """G of each, with what waits to join it."""
+        raise NotImplementedError
+
+    def preconditioner(self, G, rates):
+        """H of the last step of each, with these η; ``G`` is what the structure makes of ``accumulated``."""
+        raise NotImplementedError
+
+    cdef int step(self, Py_ssize_t e, double* g, const double* b, Row* row, double slope, double root, double eta,
+                  double* out) noexcept nogil:
+        """out = H_t b, where g/root joins G_t: b is g, or a sum of gradients. Where ``row`` is not NULL, g is slope times the row."""
+        return POTENTIAL_RAISED
+
+    cdef void commit(self, Py_ssize_t e, double* g, Py_ssize_t n=1) noexcept nogil:
+        """The round stands: G forgets, and takes its gradients."""
+        pass
+
+    cdef void pass_by(self, Py_ssize_t e, double kept, double lost) noexcept nogil:
+        """Rounds without a gradient stand, of which G keeps so much; ``lost`` is the rest."""
+        pass
+
+    cdef int explicit(self, Py_ssize_t e, bint touched, double eta, double* H) noexcept nogil:
+        """H of the round under way, or as it is where the round does not touch it, both triangles."""
+        return POTENTIAL_RAISED
+
+    cdef bint explicit_anew(self, Py_ssize_t e, const double* g, double eta, double* H) noexcept nogil:
+        """The same in another way, after the first gave a matrix that is not positive definite; whether there is one."""
+        return False
+
+    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+        """Log what ``pass_by``, ``carry`` and ``solve`` change."""
+        pass
+
+    cdef void carry(self, Py_ssize_t e, Py_ssize_t i, double growth) noexcept nogil:
+        """G's row and column i over the growth (G_ii twice), and ε made up for."""
+        pass
+
+    cdef int solve(self, Py_ssize_t e, double* b, double eta, double* out) noexcept nogil:
+        """out = H⁻¹b, H of G as it is; b may change."""
+        return POTENTIAL_RAISED

@@ -1,7 +1,5 @@
 cimport cython
 
-from ._quantile_tracks cimport Tracks
-
 cdef enum:
     # what adds up over the rows at first sight, in this order, and what a point of the curve keeps of it
     ROWS, LOSS, WEIGHT, MISTAKES, CLIPPED, VARIANCE, KEPT
@@ -10,6 +8,19 @@ cdef enum:
 
 cdef enum:
     AT_ONCE = 64                     # rows that are added up together
+
+cdef enum:
+    QUANTILES = 10                   # of the residuals of a target, each by a number that follows it
+    SIZE = QUANTILES, SEEN, TRACKED  # behind them: the mean size of residuals, in which they are, and the number of rows
+
+
+@cython.final
+cdef class Tracks:
+    cdef double[:, ::1] numbers      # (targets, TRACKED)
+    cdef Py_ssize_t targets
+    cdef bint log_link               # margins are logarithms of predictions
+
+    cdef void follow(self, const double* margins, const double* target) noexcept nogil
 
 
 @cython.final

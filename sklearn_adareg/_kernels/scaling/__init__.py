@@ -1,1 +1,1 @@
-"""Units of features, residuals and losses, and forgetting."""
+"""Units of features, residuals and losses."""

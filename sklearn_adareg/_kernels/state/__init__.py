@@ -1,1 +1,1 @@
-"""The kernel configuration and its clock, and the record by which a round is undone."""
+"""The kernel configuration, its clock and what it forgets, and the record by which a round is undone."""

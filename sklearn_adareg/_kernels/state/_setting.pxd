@@ -1,5 +1,8 @@
 cimport cython
-from libc.math cimport expm1, pow
+from libc.math cimport exp, expm1, pow
+
+cdef enum:
+    TABLED = 1024                # powers of λ that are looked up
 
 
 @cython.final
@@ -58,3 +61,35 @@ cdef class Clock:
     cdef inline void end_rounds(self) noexcept nogil:
         """After a round that failed, too."""
         self.t = self.now[0]
+
+
+@cython.final
+cdef class Forgetting:
+    cdef double lam              # λ
+    cdef double lost             # 1 − λ
+    cdef double log_lam
+    cdef double[::1] powers, losses
+
+    cdef inline double after(self, double rounds) noexcept nogil:
+        """λ^rounds: what is kept."""
+        return self.powers[<Py_ssize_t> rounds] if rounds < TABLED else exp(rounds * self.log_lam)
+
+    cdef inline double lost_after(self, double rounds) noexcept nogil:
+        """1 − λ^rounds, also where that is tiny."""
+        return self.losses[<Py_ssize_t> rounds] if rounds < TABLED else -expm1(rounds * self.log_lam)
+
+
+cdef inline void keep(double* G, Py_ssize_t n, double kept, double prior) noexcept nogil:
+    """n numbers of a diagonal G keep so much, and the prior comes back."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        G[i] = kept * G[i] + prior
+
+
+cdef inline void keep_matrix(double* G, Py_ssize_t D, double kept, double prior) noexcept nogil:
+    """The same of a D × D matrix, whose diagonal the prior is on."""
+    cdef Py_ssize_t i
+    for i in range(D * D):
+        G[i] *= kept
+    for i in range(D):
+        G[i * D + i] += prior

@@ -1,4 +1,4 @@
-"""The numbers of a problem that do not change while it learns, and the clock that counts its rounds."""
+"""The numbers of a problem that do not change while it learns, the clock that counts its rounds, and how they are forgotten."""
 from libc.math cimport exp, expm1, log, log1p
 
 import numpy as np
@@ -40,3 +40,22 @@ cdef class Clock:
         self.forgetting, self.forgotten = setting.forgetting, setting.forgotten
         self.log_forgetting = log1p(-setting.forgotten)
         self.whole = <int> self.gamma if self.gamma.is_integer() and self.gamma <= LARGEST_WHOLE_POWER else -1
+
+
+cdef class Forgetting:
+    """A half-life: G_t = λ G_{t−1} + (1 − λ) ε I + g_t g_tᵀ, and sums and averages with the same λ.
+
+    What λ takes of the prior comes back, in every direction: without that, G would fall to 0 wherever no gradient comes, and one
+    gradient there would be a step without bound. G then is no longer increasing, H_t no longer decreasing, and Theorem 1, whose proof
+    needs that, is not claimed.
+
+    A coordinate (or block) that a row does not touch stands still, and k rounds are forgotten at once when it is next touched: λ^k G
+    + (1 − λ^k) ε is what k rounds without a gradient do, so rounds stay O(nnz).
+
+    Powers of λ with small exponents come from a table.
+    """
+
+    def __init__(self, Setting setting):
+        self.lam, self.lost, self.log_lam = setting.forgetting, setting.forgotten, log1p(-setting.forgotten)
+        exponents = np.arange(TABLED) * self.log_lam
+        self.powers, self.losses = np.exp(exponents), -np.expm1(exponents)

@@ -1,6 +1,6 @@
 """iso: H_t = ψ(tr G_t / D)·I, one step size for all. O(nnz) a round, 2 numbers a coefficient with the average.
 
-Short rows are bound by the same chain as in ``_diag``; long ones by memory, with 6 flops and 16 bytes of state a coordinate.
+Short rows are bound by the same chain as in ``_diagonal``; long ones by memory, with 6 flops and 16 bytes of state a coordinate.
 
 Dual averaging moves every coordinate each round, since h does: ``IsotropicDual`` keeps x_t = −h_{t−1} θ_{t−1} unmultiplied, and
 its average by the same identity on θ: with A_t = Σ_{s≤t} c_s h_{s−1}, Σ c_t x_t = −(A_T θ_T − Σ A_s g_s).
@@ -14,8 +14,7 @@ from ...domains._domains cimport Domain
 from ...linalg._loops cimport scaled_step, square_in
 from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
-from ...scaling._forgetting cimport keep
-from ...state._setting cimport Setting
+from ...state._setting cimport Setting, keep
 from .._structures cimport POTENTIAL_RAISED
 
 import numpy as np

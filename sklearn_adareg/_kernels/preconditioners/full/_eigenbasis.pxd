@@ -1,16 +1,17 @@
 cimport cython
 
+from .._structures cimport Matrices
 from ...potentials._potentials cimport Potential
-from ...state._undo cimport UndoLog
 
 ctypedef void (*Restriction)(void* structure, double* G) noexcept nogil
 
 
 @cython.final
-cdef class Basis:
+cdef class Basis(Matrices):
     cdef Py_ssize_t L, D
     cdef Potential potential
     cdef double delta, epsilon
+    cdef double lam                   # λ, what a round keeps of G
     cdef Restriction restriction      # P_S, of a structure that keeps a part of G; NULL: all of it
     cdef void* structure
     cdef bint small                   # products by our own loops, whose calls cost less than those of BLAS
@@ -42,18 +43,11 @@ cdef class Basis:
     cdef int[::1] iwork
 
     cdef void restrict_by(self, Restriction restriction, void* structure) noexcept
-    cdef void forget(self, Py_ssize_t vector, double kept) noexcept nogil
     cdef void take_fade(self, Py_ssize_t vector, double fade) noexcept nogil
     cdef int times_H(self, Py_ssize_t vector, const double* g, const double* b, double eta, double* out) noexcept nogil
     cdef int times_H_late(self, Py_ssize_t vector, const double* g, double eta, double* out) noexcept nogil
     cdef int take(self, Py_ssize_t vector, const double* g, Py_ssize_t n) noexcept nogil
     cdef void times(self, Py_ssize_t vector, const double* b, bint rotated, double eta, double* out) noexcept nogil
-    cdef void commit(self, Py_ssize_t vector, double* g, Py_ssize_t n=?) noexcept nogil
-    cdef void explicit(self, Py_ssize_t vector, double eta, double* H) noexcept nogil
-    cdef int at_rest(self, Py_ssize_t vector) noexcept nogil
-    cdef void carry(self, Py_ssize_t vector, Py_ssize_t i, double growth) noexcept nogil
-    cdef int solve_H(self, Py_ssize_t vector, const double* b, double eta, double* out) noexcept nogil
-    cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t vectors) noexcept nogil
     cdef void find_root(self, Py_ssize_t vector) noexcept nogil
     cdef void take_pending(self, Py_ssize_t vector) noexcept nogil
     cdef bint may_serve(self, Py_ssize_t vector) noexcept nogil

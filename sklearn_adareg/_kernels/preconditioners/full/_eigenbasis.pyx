@@ -32,8 +32,10 @@ from scipy.linalg.cython_blas cimport dgemv, dsyr, dsyrk
 from ...linalg._eigen_loops cimport is_definite, small_eigen
 from ...linalg._lapack cimport dpotrf, dsyevd
 from ...linalg._loops cimport add_squares, combine, dot, dots, mirror, rank_one
+from ...data._rows cimport Row
+from .._structures cimport Matrices
 from ...potentials._potentials cimport Potential
-from ...scaling._forgetting cimport keep_matrix
+from ...state._setting cimport Setting, keep_matrix
 from ...state._undo cimport UndoLog
 
 from ...data._rows import where_vectors_begin
@@ -46,16 +48,17 @@ cdef double SET_BACK = 2.0 / 3.0     # θ: nearer to 1, fewer decompositions and
 cdef double ROUNDING = 1e-15         # of the entries of a small G and of an elimination, relative to its diagonal; generously
 
 
-cdef class Basis:
+cdef class Basis(Matrices):
     """The G of each of L weight vectors, its eigenbasis, and products with ψ(G); a verb that fails returns what ψ returned."""
 
     @staticmethod
-    def allocate(Py_ssize_t L, Py_ssize_t D, double epsilon, bint lasting, Py_ssize_t room=0, bint forgets=False):
-        """The arrays of L matrices εI; ``lasting``: a basis lives longer than a round, and so many gradients may wait then."""
+    def allocate(Setting setting, Py_ssize_t L, Py_ssize_t D, Py_ssize_t room=0):
+        """The arrays of L matrices εI; where a basis lives longer than a round, so many gradients may wait."""
+        lasting = setting.refresh > 0.0
         arrays = {"G": np.zeros((L, D, D)), "stale": np.ones(L), "refreshes": np.zeros(L)}
-        if forgets:
+        if setting.forgotten > 0.0:
             arrays["fade"] = np.ones(L)
-        arrays["G"][:, np.arange(D), np.arange(D)] = epsilon
+        arrays["G"][:, np.arange(D), np.arange(D)] = setting.epsilon
         if lasting:
             arrays["V"], arrays["past" if room > 0 else "W"] = np.zeros((L, D, D)), np.zeros((L, D, D))
             arrays["eigenvalues"], arrays["h"], arrays["s"] = np.zeros((L, D)), np.zeros((L, D)), np.zeros(L)
@@ -68,9 +71,9 @@ cdef class Basis:
         """Why saved arrays are none of these bases, in a clause; None if they are."""
         return out_of_range(arrays, "count", arrays["pending_g"].shape[1] - 1) if "count" in arrays else None
 
-    def __init__(self, Potential potential, double delta, double epsilon, dict arrays, Py_ssize_t most=1):
+    def __init__(self, Setting setting, Potential potential, dict arrays, Py_ssize_t most=1):
         """``most``: as many gradients as a round can bring, one unless told otherwise; where they wait, it is one."""
-        self.potential, self.delta, self.epsilon = potential, delta, epsilon
+        self.potential, self.delta, self.epsilon, self.lam = potential, setting.refresh, setting.epsilon, setting.forgetting
         self.G, self.stale, self.refreshes = arrays["G"], arrays["stale"], arrays["refreshes"]
         if self.delta > 0.0:
             self.V, self.W, self.past, self.s = arrays["V"], arrays.get("W"), arrays.get("past"), arrays["s"]
@@ -98,7 +101,6 @@ cdef class Basis:
         self.restriction, self.structure = restriction, structure
 
     def accumulated(self):
-        """G of each weight vector, the gradients that wait among it."""
         lower = np.tril(self.G)
         G = lower + np.tril(lower, -1).transpose(0, 2, 1)
         if self.room > 0:
@@ -111,7 +113,7 @@ cdef class Basis:
         return G
 
     def preconditioner(self, G, rates):
-        """H of the last step of each weight vector: of the basis that served there, or of P_S G itself where none is kept."""
+        """Of the basis that served there, or of P_S G itself where none is kept."""
         H = np.empty_like(G)
         for vector in range(self.L):
             if self.delta > 0.0 and self.stale[vector] == 0.0:
@@ -124,9 +126,14 @@ cdef class Basis:
 
     # ---- a round ------------------------------------------------------------------------------------------------
 
-    cdef void forget(self, Py_ssize_t vector, double kept) noexcept nogil:
-        """Propose that G keeps so much of what it has, before the gradient of ``times_H`` joins."""
-        self.new_fade[vector] = self.fade[vector] * kept
+    cdef int step(self, Py_ssize_t vector, double* g, const double* b, Row* row, double slope, double root, double eta,
+                  double* out) noexcept nogil:
+        if self.fade is not None:
+            self.new_fade[vector] = self.fade[vector] * self.lam
+        return self.times_H(vector, g, b, eta, out)
+
+    cdef void pass_by(self, Py_ssize_t vector, double kept, double lost) noexcept nogil:
+        self.fade[vector] = self.new_fade[vector] = self.fade[vector] * kept
 
     cdef void take_fade(self, Py_ssize_t vector, double fade) noexcept nogil:
         """Ĝ = f Ĝ + (1 − f) ε I and f = 1."""
@@ -172,7 +179,6 @@ cdef class Basis:
         self.out_of_basis(V, out)
 
     cdef void commit(self, Py_ssize_t vector, double* g, Py_ssize_t n=1) noexcept nogil:
-        """The round stands: G takes its gradients, or the one that there is waits."""
         cdef size_t row = self.D * sizeof(double)
         cdef Py_ssize_t i, k
         cdef double root
@@ -326,25 +332,26 @@ cdef class Basis:
             self.new_eigenvalues[vector, i] = fmax(self.new_eigenvalues[vector, i], self.epsilon)
         return self.potential.steps(&self.new_eigenvalues[vector, 0], &self.new_h[vector, 0], D)
 
-    cdef void explicit(self, Py_ssize_t vector, double eta, double* H) noexcept nogil:
-        """H = η H_t of the round under way, both triangles."""
+    cdef int explicit(self, Py_ssize_t vector, bint touched, double eta, double* H) noexcept nogil:
         cdef int D = <int> self.D
         cdef double one = 1.0, zero = 0.0
-        cdef const double* V = &self.new_V[vector, 0, 0] if self.renewed[vector] else &self.V[vector, 0, 0]
-        cdef const double* h = &self.new_h[vector, 0] if self.renewed[vector] else &self.h[vector, 0]
+        cdef const double* V = &self.new_V[vector, 0, 0]
+        cdef const double* h = &self.new_h[vector, 0]
         cdef Py_ssize_t i, j
         cdef double root
+        if not touched:
+            self.renewed[vector] = self.delta == 0.0 or self.stale[vector] != 0.0
+            if self.renewed[vector] and self.decompose(vector, NULL, 0) != 0:
+                return -1
+        if not self.renewed[vector]:
+            V, h = &self.V[vector, 0, 0], &self.h[vector, 0]
         for j in range(D):
             root = sqrt(eta * h[j])
             for i in range(D):
                 self.work[j * D + i] = root * V[j * D + i]
         dsyrk("U", "N", &D, &D, &one, &self.work[0], &D, &zero, H, &D)
         mirror(H, D)
-
-    cdef int at_rest(self, Py_ssize_t vector) noexcept nogil:
-        """Prepare ``explicit`` for a weight vector that the round under way does not touch."""
-        self.renewed[vector] = self.delta == 0.0 or self.stale[vector] != 0.0
-        return self.decompose(vector, NULL, 0) if self.renewed[vector] else 0
+        return 0
 
     # ---- products -----------------------------------------------------------------------------------------------
 
@@ -382,7 +389,6 @@ cdef class Basis:
     # ---- units --------------------------------------------------------------------------------------------------
 
     cdef void save(self, UndoLog log, Py_ssize_t first, Py_ssize_t vectors) noexcept nogil:
-        """Log what ``carry`` and ``solve_H`` change."""
         log.save(&self.G[first, 0, 0], vectors * self.D * self.D)
         log.save(&self.stale[first], vectors)
         if self.room > 0:
@@ -391,7 +397,6 @@ cdef class Basis:
             log.save(&self.fade[first], vectors)
 
     cdef void carry(self, Py_ssize_t vector, Py_ssize_t i, double growth) noexcept nogil:
-        """G's row and column i over the growth (G_ii twice), and ε made up for."""
         cdef Py_ssize_t j
         if self.room > 0:
             self.take_pending(vector)
@@ -404,8 +409,8 @@ cdef class Basis:
         self.G[vector, i, i] += self.epsilon * fmax(0.0, 1.0 - 1.0 / (growth * growth))
         self.stale[vector] = 1.0
 
-    cdef int solve_H(self, Py_ssize_t vector, const double* b, double eta, double* out) noexcept nogil:
-        """out = H⁻¹b / η in the basis of G itself; the next round decomposes it anew, with its gradient."""
+    cdef int solve(self, Py_ssize_t vector, double* b, double eta, double* out) noexcept nogil:
+        """In the basis of G itself; the next round decomposes it anew, with its gradient."""
         cdef Py_ssize_t i
         if self.decompose(vector, NULL, 0) != 0:
             return -1

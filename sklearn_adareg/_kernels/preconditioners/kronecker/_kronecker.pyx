@@ -18,11 +18,13 @@ from libc.string cimport memset
 from ..full._eigenbasis cimport Basis
 from ...domains._domains cimport Domain
 from ..full._full cimport Full
-from ...potentials._potentials cimport HalfPower, Potential
+from ...potentials._potentials cimport Potential
 from ...data._rows cimport Row
 from ...state._setting cimport Setting
 from ..full._step_loops cimport propose_outer, take_goal
 from .._structures cimport NOT_FINITE, POTENTIAL_RAISED
+
+from ...potentials._potentials import HalfPower
 
 import numpy as np
 
@@ -33,7 +35,7 @@ SMALL, ROOM = 40, 16                 # squares for a factor up to this size wait
 cdef class Kronecker(Full):
     """η L^(−a/2) ⊗ R^(−a/2) over all weight vectors."""
 
-    cdef readonly HalfPower half_potential       # λ^(−a/2)
+    cdef readonly Potential half_potential       # λ^(−a/2)
     cdef Basis left, right
     cdef double[::1] slopes_in, row_in           # ‖z‖ s and ‖s‖ z: what joins L and R
     cdef double[::1] left_move, right_move       # L^(−a/2) s and R^(−a/2) z, with η and ρ in the first
@@ -46,7 +48,7 @@ cdef class Kronecker(Full):
         arrays = super().allocate(setting, sparse)
         for side, size in (("left", setting.L), ("right", setting.D)):
             room = ROOM if size <= SMALL and setting.l2 == 0.0 else 0
-            factor = Basis.allocate(1, size, setting.epsilon, setting.refresh > 0.0, room)
+            factor = Basis.allocate(setting, 1, size, room)
             arrays.update({f"{side}:{name}": array for name, array in factor.items()})
         return arrays
 
@@ -59,8 +61,8 @@ cdef class Kronecker(Full):
         cdef Py_ssize_t K = setting.L
         cdef Py_ssize_t D = setting.D
         half = self.half_potential = HalfPower(potential)
-        self.left = Basis(half, setting.refresh, setting.epsilon, of_side(arrays, "left"), D if self.penalised else 1)
-        self.right = Basis(half, setting.refresh, setting.epsilon, of_side(arrays, "right"), K if self.penalised else 1)
+        self.left = Basis(setting, half, of_side(arrays, "left"), D if self.penalised else 1)
+        self.right = Basis(setting, half, of_side(arrays, "right"), K if self.penalised else 1)
         self.slopes_in, self.left_move = np.empty(K), np.empty(K)
         self.row_in, self.right_move = np.empty(D), np.empty(D)
         if self.penalised:
@@ -84,7 +86,7 @@ cdef class Kronecker(Full):
         cdef Py_ssize_t K = self.setting.L
         cdef Py_ssize_t D = self.setting.D
         cdef Py_ssize_t j, l
-        cdef double root = sqrt(self.round_weight) if self.setting.weights_as_rows else 1.0
+        cdef double root = self.weight_root()
         cdef double size = 0.0, length = sqrt(row.norm2)
         if self.penalised:
             if Full.accumulate(self, row, slopes) != 0:

@@ -1,26 +1,13 @@
-"""Projections of u in the norm of H⁻¹ onto polyhedra, by an active-set method.
+"""The polyhedra: intervals in every coordinate, the l1 ball and the simplex.
 
-With w = H⁻¹(u − c) the projection c is optimal when w is normal to the set at c. For the sets here that reads, coordinate by
-coordinate, as one of three states:
-
-    bounds   c_i at a bound, w_i of its sign  |  c_i between the bounds, w_i = 0
-    sum      c_i = 0, |w_i| ≤ μ               |  c_i ≠ 0, w_i = μ sign(c_i)
-
-(simplex: w_i ≤ μ, c_i ≥ 0). States fix c on an index set A ("pinned") and w on the rest; one Cholesky factor of H_AA gives all
-other numbers. The coordinates whose state is wrong then change it, all at once. If that does not lessen their number, a descent
-takes over: w stays in the intervals that the states allow, moves towards the solution for the present states until it meets
-the end of an interval, and the coordinate that violates its condition most changes its state when w meets none. The objective
-½w'Hw − u'w + σ(w) decreases in every step, so the descent ends.
-
-The first states are those of a start, if there is one. They do not influence the result, which is computed from the last states.
-
-Tolerances are in units of √H_ii, so that they do not depend on the units of the coordinates. Each coordinate has bounds of its own,
-which may be infinite, or equal where it is fixed.
+In the norm Σ c_i²/h_i the projection onto a set of a given sum is c = (u − μh)₊ (with |u| and the signs of u for l1), by Newton's
+method on the convex Σ(u_i − μh_i)₊ = r, and after a few steps by taking breakpoints u_i/h_i off a heap: O(d log d) at worst. In the
+norm of H⁻¹: ``ActiveSet``.
 """
-from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, sqrt
+from libc.math cimport INFINITY, NAN, fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
-from ._metric cimport NOT_FINITE, STALLED, Metric
+from ._domains cimport NOT_FINITE, STALLED, Domain, Metric, shrink_into
 
 import numpy as np
 
@@ -29,9 +16,58 @@ cdef int GRACE = 4            # block steps that may fail to help before the des
 cdef double TOLERANCE = 1e-14
 cdef int MAX_LEVELS = 200     # of a sum constraint, where states are found for each of them
 cdef double AT_BOUND = 1e-9   # a start this near to a bound, relative to it, is taken to be there
+cdef enum:
+    FILTER_STEPS = 12
+
+cdef double GAUGE_MARGIN = 1 - 1e-9     # how far below its limit a gauge kept by additions may have drifted
+cdef double VERTEX_TOLERANCE = 1e-9     # relative error of the sum beyond which rounding has taken the projection's digits
+cdef double SUM_TOLERANCE = 1e-12       # relative error of the sum of a point of the simplex
 
 
 cdef class ActiveSet:
+    """Projections of u in the norm of H⁻¹ onto polyhedra, by an active-set method.
+
+    With w = H⁻¹(u − c) the projection c is optimal when w is normal to the set at c. For the sets here that reads, coordinate by
+    coordinate, as one of three states:
+
+        bounds   c_i at a bound, w_i of its sign  |  c_i between the bounds, w_i = 0
+        sum      c_i = 0, |w_i| ≤ μ               |  c_i ≠ 0, w_i = μ sign(c_i)
+
+    (simplex: w_i ≤ μ, c_i ≥ 0). States fix c on an index set A ("pinned") and w on the rest; one Cholesky factor of H_AA gives all
+    other numbers. The coordinates whose state is wrong then change it, all at once. If that does not lessen their number, a descent
+    takes over: w stays in the intervals that the states allow, moves towards the solution for the present states until it meets
+    the end of an interval, and the coordinate that violates its condition most changes its state when w meets none. The objective
+    ½w'Hw − u'w + σ(w) decreases in every step, so the descent ends.
+
+    The first states are those of a start, if there is one. They do not influence the result, which is computed from the last states.
+
+    Tolerances are in units of √H_ii, so that they do not depend on the units of the coordinates. Each coordinate has bounds of its
+    own, which may be infinite, or equal where it is fixed.
+    """
+
+    cdef readonly Py_ssize_t d
+    cdef public int patience         # joint steps before the bracketed iteration takes over
+    cdef Metric metric               # the matrix H
+    cdef double[::1] _vectors
+    cdef Py_ssize_t[::1] _pinned     # the indices in A
+    cdef signed char[::1] _state     # −1, 0 or 1 per coordinate
+    cdef signed char[::1] _wanted    # the states that the last check asked for
+    # Scratch of one call; meaningless between calls.
+    cdef Py_ssize_t n_pinned, n_wrong, worst, fewest_wrong
+    cdef long pivots
+    cdef int grace
+    cdef bint sums, descending
+    cdef double tolerance, worst_size, floor, ceiling
+    cdef double* u
+    cdef double* p
+    cdef double* q
+    cdef double* a
+    cdef double* b
+    cdef double* right
+    cdef double* root
+    cdef double* x                   # feasible w of the descent
+    cdef double* product
+
     def __cinit__(self, Metric metric):
         cdef Py_ssize_t d = metric.d
         self.d, self.metric = d, metric
@@ -172,8 +208,7 @@ cdef class ActiveSet:
             raise ArithmeticError(f"projection failed with status {status}")
         return c, w * self.metric.scale
 
-    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper,
-                           const double* start) noexcept nogil:
+    cdef int within_bounds(self, double* c, double* w, const double* lower, const double* upper, const double* start) noexcept nogil:
         cdef Py_ssize_t i, k, d = self.d
         cdef double reach, top, slack
         cdef int info = self.begin(c)
@@ -342,8 +377,7 @@ cdef class SumConstrained(ActiveSet):
                 w[i] = self._state[i] * level
                 c[i] = self.a[i] - level * self.b[i]
 
-    cdef void check_sum(self, const double* c, const double* w, double level,
-                        bint two_signs) noexcept nogil:
+    cdef void check_sum(self, const double* c, const double* w, double level, bint two_signs) noexcept nogil:
         cdef Py_ssize_t i, d = self.d
         cdef double reach, top, slack
         self.begin_check(w, &reach, &top)
@@ -379,8 +413,7 @@ cdef class SumConstrained(ActiveSet):
             self.pivot(w)
         return STALLED
 
-    cdef int bracket(self, double* c, double* w, double* level, double radius,
-                     bint two_signs) noexcept nogil:
+    cdef int bracket(self, double* c, double* w, double* level, double radius, bint two_signs) noexcept nogil:
         cdef Py_ssize_t i, best
         cdef double low = 0 if two_signs else -INFINITY, high = INFINITY, total, step
         cdef int info, attempt
@@ -419,8 +452,7 @@ cdef class SumConstrained(ActiveSet):
             level[0] += step
         return STALLED
 
-    cdef void refine_sum(self, double* c, double* w, double level, double radius,
-                         bint two_signs) noexcept nogil:
+    cdef void refine_sum(self, double* c, double* w, double level, double radius, bint two_signs) noexcept nogil:
         """One step of iterative refinement, then signs and sum to the last digit."""
         cdef Py_ssize_t i, k, d = self.d, n = self.n_pinned
         cdef double slope = self.slope(), excess = -radius, change, size
@@ -459,3 +491,227 @@ cdef class SumConstrained(ActiveSet):
         if not two_signs:
             for i in range(d):
                 c[i] = c[i] * (radius / size) if size > 0 else (radius / (d - n) if self._state[i] != 0 else 0)
+
+
+cdef class Interval(Domain):
+    """An interval in every coordinate."""
+
+    def prepare_full(self):
+        Domain.prepare_full(self)
+        if self.solver is None:
+            self.solver = ActiveSet(self.metric)
+            self._bounds = np.repeat([self.lower, self.upper], self.d)
+
+    def bring_inside(self, c):
+        np.clip(c, self.lower, self.upper, out=c)
+
+    cdef bint contains(self, const double* c) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef bint inside = True
+        for i in range(self.d):
+            inside &= self.lower <= c[i] <= self.upper
+        return inside
+
+    cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double lower = self.lower, upper = self.upper
+        for i in range(self.d):
+            # Not fmin and fmax: a NaN must stay one.
+            c[i] = lower if c[i] < lower else (upper if c[i] > upper else c[i])
+
+    cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
+        return (<ActiveSet> self.solver).within_bounds(c, w, &self._bounds[0], &self._bounds[self.d], start)
+
+
+cdef class Box(Interval):
+    def __init__(self, d, radius):
+        self.coordinatewise = True
+        self.lower, self.upper = -radius, radius
+
+
+cdef class Nonnegative(Interval):
+    def __init__(self, d, radius=INFINITY):
+        self.coordinatewise = True
+        self.lower = 0
+
+
+cdef void sift_down(Py_ssize_t* heap, const double* key, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t child, moved = heap[at]
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and key[heap[child + 1]] > key[heap[child]]:
+            child += 1
+        if not key[heap[child]] > key[moved]:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = moved
+
+
+cdef void threshold(double* v, const double* h, Py_ssize_t d, double radius, Py_ssize_t* order, double* key) noexcept nogil:
+    """v ← (v − μh)₊ with μ such that the sum is the radius."""
+    cdef Py_ssize_t i, k, n, kept
+    cdef double mu = -INFINITY, total, weight, excess
+    cdef int _attempt
+    for i in range(d):
+        order[i] = i
+    n = d
+    for _attempt in range(FILTER_STEPS):
+        total, weight = -radius, 0
+        for k in range(n):
+            total += v[order[k]]
+            weight += h[order[k]]
+        mu = total / weight
+        kept = 0
+        for k in range(n):
+            i = order[k]
+            order[kept] = i
+            kept += v[i] > mu * h[i]
+        # The μ of all that are left is a lower bound, so what falls below it is 0 for good.
+        if kept == n or kept == 0:
+            break
+        n = kept
+    else:
+        for k in range(n):
+            key[order[k]] = v[order[k]] / h[order[k]]
+        for k in range(n // 2 - 1, -1, -1):
+            sift_down(order, key, n, k)
+        total, weight = -radius, 0
+        while n > 0 and (weight == 0 or key[order[0]] > mu):
+            i = order[0]
+            total += v[i]
+            weight += h[i]
+            mu = total / weight
+            n -= 1
+            order[0] = order[n]
+            sift_down(order, key, n, 0)
+    memcpy(key, v, d * sizeof(double))
+    excess, weight = -radius, 0
+    for i in range(d):
+        # What is not finite must show: as a 0 it would pass for a solution.
+        v[i] = v[i] - mu * h[i] if v[i] > mu * h[i] else (0 if isfinite(mu) else NAN)
+        if v[i] > 0:
+            excess += v[i]
+            weight += h[i]
+    # u far outside leaves few digits in u − μh: give the sum its last ones back.
+    if weight > 0:
+        for i in range(d):
+            if v[i] > 0:
+                v[i] = fmax(v[i] - excess * (h[i] / weight), 0)
+    total = 0
+    for i in range(d):
+        total += v[i]
+    # So far outside that rounding exceeds the radius, the nearest point is the vertex whose breakpoint is the last.
+    if isfinite(mu) and not fabs(total - radius) <= VERTEX_TOLERANCE * radius:
+        n = 0
+        for i in range(d):
+            v[i] = 0
+            if key[i] / h[i] > key[n] / h[n]:
+                n = i
+        v[n] = radius
+
+
+cdef class SumDomain(Domain):
+    """What the l1 ball and the simplex share."""
+
+    cdef bint two_signs              # |c_i| is summed, c_i may be negative
+    cdef double[::1] _start
+
+    def prepare_full(self):
+        Domain.prepare_full(self)
+        if self.solver is None:
+            self.solver = SumConstrained(self.metric)
+            self._start = np.empty(2 * self.d)
+            self.sum = self.radius
+
+    def bring_inside(self, c):
+        if self.two_signs:
+            largest = max(np.abs(c).max(), self.radius)
+            c /= largest
+            c *= self.radius / max(np.abs(c).sum(), self.radius / largest)
+        else:
+            np.maximum(c, 0.0, out=c)
+            total = (c / self.radius).sum()
+            c[:] = c / total if total > 0 else self.radius / self.d
+        cdef double[::1] c_view = c
+        if self.two_signs:
+            shrink_into(self, &c_view[0], self.radius)
+
+    cdef int solve_full(self, double* c, double* w, const double* start) noexcept nogil:
+        """The first guess of the signs of c: those of the start, or of the projection with the diagonal of H."""
+        cdef Py_ssize_t i, d = self.d
+        cdef double* guess = &self._start[0]
+        cdef double size = 0
+        cdef int status
+        if start != NULL:
+            memcpy(guess, start, d * sizeof(double))
+            for i in range(d):
+                size += fabs(start[i])
+        if not fabs(size - self.radius) <= 1e-6 * self.radius:
+            for i in range(d):
+                guess[d + i] = self.metric.H[i * d + i]
+            memcpy(guess, c, d * sizeof(double))
+            self.project_diagonal(guess, guess + d)
+        status = (<SumConstrained> self.solver).with_sum(c, w, guess, self.radius, self.two_signs)
+        if status == 0 and self.two_signs:
+            shrink_into(self, c, self.radius)
+        return status
+
+
+cdef class L1Ball(SumDomain):
+    def __init__(self, d, radius):
+        self.two_signs = True
+        self._vectors = np.empty(2 * self.d)
+        self._order = np.empty(self.d, dtype=np.intp)
+
+    cdef bint contains(self, const double* c) noexcept nogil:
+        return self.gauge(c, self.d, 1) <= self.radius
+
+    cdef double gauge(self, const double* c, Py_ssize_t n, Py_ssize_t stride) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        for i in range(n):
+            total += fabs(c[i * stride])
+        return total
+
+    cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
+        return gauge > GAUGE_MARGIN * self.radius
+
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        return fmin(self.radius / gauge, 1.0)
+
+    cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
+        cdef Py_ssize_t i, d = self.d
+        cdef double* size = &self._vectors[0]
+        if self.contains(c):
+            return
+        for i in range(d):
+            size[i] = fabs(c[i])
+        threshold(size, h, d, self.radius, &self._order[0], size + d)
+        for i in range(d):
+            c[i] = size[i] if c[i] > 0 else 0 - size[i]      # 0 − 0 is 0, −0 is not
+        shrink_into(self, c, self.radius)
+
+
+cdef class Simplex(SumDomain):
+    def __init__(self, d, radius):
+        self._vectors = np.empty(self.d)
+        self._order = np.empty(self.d, dtype=np.intp)
+
+    cdef bint contains(self, const double* c) noexcept nogil:
+        return False
+
+    cdef bint accepts(self, const double* c) noexcept nogil:
+        cdef Py_ssize_t i
+        cdef double total = 0
+        cdef bint positive = True
+        for i in range(self.d):
+            positive &= c[i] >= 0
+            total += c[i]
+        return positive and fabs(total - self.radius) <= SUM_TOLERANCE * self.radius
+
+    cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
+        return True
+
+    cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
+        threshold(c, h, self.d, self.radius, &self._order[0], &self._vectors[0])
