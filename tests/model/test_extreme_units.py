@@ -375,6 +375,18 @@ def test_tiny_targets_leave_a_model_that_can_be_saved(factor):
         assert_can_be_saved(model.partial_fit(X, score).fit(X, score * factor))
 
 
+@pytest.mark.parametrize("loss", list(_registry.REGRESSION_LOSSES))
+@pytest.mark.parametrize("factor", [1e140, 1e150, 1e200, 1e300])
+def test_huge_targets_stop_the_default_learner_or_leave_it_finite(factor, loss):
+    X, score = rows(0, n=60)
+    y = np.abs(score) * factor
+    model = AdaRegRegressor(loss=loss).partial_fit(X[:3], y[:3] / factor)
+    for learn, weight in ((model.partial_fit, None), (model.partial_fit, np.full(60, 1e70)), (model.fit, None)):
+        with suppress(ValueError):
+            learn(X, y, sample_weight=weight)
+        assert_can_be_saved(model)
+
+
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("weight", [1e6, 1e10, 1e30, 1e100, 1e160, 1e300])
 def test_huge_weights_stop_the_default_learner_or_leave_it_finite(weight, method):

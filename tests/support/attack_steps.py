@@ -51,7 +51,7 @@ def contents(thing, skip=()):
 
 def snapshot(model):
     """All that a model holds but what is computed from it when it is first asked for, and its locks."""
-    return contents(vars(model), skip=("snapshot", "runtime", "rates", "D", "_accepted", "_guard"))
+    return contents(vars(model), skip=("snapshot", "runtime", "rates", "dual", "D", "_accepted", "_guard"))
 
 
 def repickled(model):

@@ -411,7 +411,7 @@ cdef class Learner:
             if not (isfinite(value) and value < LARGEST):
                 tally.status = LOSS_OVERFLOW
                 break
-            if weight > 1.0 and not weight * weight * (1.0 + row.norm2) * (1.0 + fabs(value)) < LARGEST:
+            if self.overflows(&targets[i, 0], weight, row.norm2, fabs(value)):
                 tally.status = GRADIENT_OVERFLOW
                 break
             self.learn(&targets[i, 0], weight)
@@ -555,6 +555,16 @@ cdef class Learner:
             sparse_margins(&self.scratch[0], &self.index[s, 0], self.length[s], x, V, lanes, out)
         else:
             dense_margins(&self.scratch[0], self.room, 1, self.D, x, V, lanes, out)
+
+    cdef bint overflows(self, const double* target, double weight, double norm2, double value) noexcept nogil:
+        """Whether squares of targets, and what weights make of them and of the row, are too large for sums of them."""
+        cdef Py_ssize_t p
+        cdef double y, squares = 0.0
+        if self.regression:
+            for p in range(self.P):
+                y = self.label(p, target)
+                squares += y * y
+        return not squares < LARGEST or (weight > 1.0 and not weight * weight * (1.0 + norm2) * (1.0 + value + squares) < LARGEST)
 
     cdef double label(self, Py_ssize_t p, const double* target) noexcept nogil:
         """The target of a problem: of a regression limited, ±1 of a class against the rest."""
@@ -1412,13 +1422,13 @@ cdef class Learner:
                 self.numbers[ROWS] = s
                 self.enter(&row)
                 self.weights[s] = weights[i] if weights.shape[0] > 0 else 1.0
-                if self.weights[s] > 1.0 and not self.weights[s] * self.weights[s] * (1.0 + row.norm2) < LARGEST:
-                    return GRADIENT_OVERFLOW
                 for t in range(self.T):
                     y = targets[i, t]
                     if self.regression:
                         y = fmin(fmax(y, self.target_columns.at[LOW * self.T + t]), self.target_columns.at[HIGH * self.T + t])
                     self.targets[s, t] = y
+                if self.overflows(&self.targets[s, 0], self.weights[s], row.norm2, 0.0):
+                    return GRADIENT_OVERFLOW
             self.numbers[ROWS] = 0.0
             if new:
                 for s in range(held):
