@@ -22,6 +22,16 @@ SMOKE = 2  # tests of each file, one case of each
 HEAVY = ("test_attack.py", "test_examples.py", "test_fork.py", "test_interrupts.py", "[loky]")
 
 
+@pytest.fixture(autouse=True)
+def _warned_of_nothing():
+    """Each test as in a process of its own, which was not warned yet of parameters that have no effect."""
+    from sklearn_adareg.model import _rules
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_rules, "told", set())
+        yield
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the markers
 def pytest_collection_modifyitems(items):
     """Mark as slow the cases of large grids that are not in the sample, which is the same in every run."""

@@ -20,7 +20,7 @@ from .._kernels.loop import _rounds
 from ..model import _auto, _interrupts, _kept_beginning, _rules, _runtime
 from ..model._guard import guard_of
 from ..model._state import State
-from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown
+from ..model._validation import check_columns, check_finite, check_rows_and_targets, shown, warn_if_too_small
 from . import _minimiser
 from ._callbacks import CallbackSupportMixin, Listeners, ProgressiveReport
 from ._fitted import FittedLinearModel
@@ -207,6 +207,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             watch.warn_if_unfinished()
             self._adopt(watch.best_state or state, **watch.fitted_attributes())
             listeners.fit_ends(lambda: fitted(self._state))
+        warn_if_too_small(X, self.coef_)
         return self
 
     def _begin(self, X, y, sample_weight, classes=None, prequential=None):
@@ -347,11 +348,10 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
         if self.verbose:
             report = ProgressiveReport(state, streaming, memory=lambda: guard.read(lambda: _runtime.memory(state)))
         rows = _runtime.rows_of(state, X)
-        one_by_one = margins is not None and not _runtime.evaluates_published(state)
         start, end, loss, weight = 0, len(order), 0.0, 0.0
         while start < end:
             _interrupts.check()
-            length = 1 if one_by_one else segments.length()
+            length = segments.length()
             if report is not None:
                 length = min(length, report.rounds_to_next_line())
             if begins:
@@ -359,11 +359,7 @@ class BaseAdaReg(CallbackSupportMixin, FittedLinearModel, CheckedParameters, Bas
             part = order[start : start + length]
             if begins:
                 _kept_beginning.note(state, X, part, targets, weights)
-            said = None
-            if one_by_one:
-                margins[part] = _runtime.margins_now(state, X[part])
-            elif margins is not None:
-                said = np.empty((len(part), state.recipe.n_outputs))
+            said = None if margins is None else np.empty((len(part), state.recipe.n_outputs))
             begun = time.perf_counter()
             if guard.waiting:
                 guard.let_readers_pass()

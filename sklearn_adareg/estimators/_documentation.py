@@ -90,7 +90,8 @@ COMMON = {
     their running root mean square; where ``method_`` is ``"information"``, priors are measured with the variances of the features so
     far, and a value far beyond those before it is limited. ``huber_delta``, ``insensitivity`` and ``tol`` are then in units of
     residuals; domain and penalty stay in raw units. ``None`` takes features and targets as they are: use it if the features are
-    scaled already, or for the paper's algorithm without changes.""",
+    scaled already, or for the paper's algorithm without changes. Features whose values are all below 1e-150 count as 0: their
+    squares are not represented, or their weights.""",
     "domain": f"""domain : {options(_registry.DOMAINS)} or None, default=None
     The set in which ``coef_`` must lie: in this order {_formulas(_registry.DOMAINS)}.
     Projections are exact, in the norm of :math:`H_t^{{-1}}`. The intercept is not constrained.
@@ -175,9 +176,8 @@ intercept_std_ : ndarray of shape (n_vectors,)
     Standard errors of the intercepts.
 progressive_loss_ : float
     Mean loss of the predictions that were made for each row in the first pass, before it was learnt from: a validation loss without
-    held-out rows. With ``average="auto"`` these predictions are those of the model published before the row, which
-    ``partial_fit_predict`` returns; the first row is predicted by weights of 0. With another average they are those of the
-    iterates, and of their combination where ``method_`` is ``"stack"``.
+    held-out rows. They are those of the model published before the row, which ``partial_fit_predict`` returns; the first row is
+    predicted by weights of 0, on a simplex by equal ones.
 progressive_curve_ : dict of ndarrays
     ``progressive_loss_`` against the number of ``rows`` of the first pass: ``mean_loss`` so far and ``mean_loss_since`` the last
     point; for classifiers also ``error_rate`` and ``error_rate_since``. Points are at rows 1, 2, 4, 8, …, at up to 256 multiples

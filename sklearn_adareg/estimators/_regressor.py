@@ -229,10 +229,7 @@ insensitivity : float, default=0.1
         recipe = self._state.recipe
         tracks = self._read(lambda state: state.progress.tracks.copy())
         if not len(tracks) or not tracks[:, -1].any():
-            raise ValueError(
-                "No residuals of published models were followed here, which intervals are made of; learn from new rows with "
-                'average="auto", and with structure="full" without a domain.'
-            )
+            raise ValueError("No residuals were followed here, which intervals are made of; learn from new rows.")
         predictions = self._decide(self._margins(X), None)
         ends = predictions[:, :, np.newaxis] + Tracks.ends(tracks, float(coverage))
         if _registry.REGRESSION_LOSSES[recipe.loss].nonnegative_targets:

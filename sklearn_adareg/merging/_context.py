@@ -111,7 +111,8 @@ class MergeContext:
         ratios = {}
         for structure in self.everyone:
             own = structure.arrays["scale"]
-            ratios[id(structure)] = np.where(own > 0.0, own, 1.0) / unit
+            # an unseen feature counts in ones; squares of the ratio stay numbers
+            ratios[id(structure)] = np.minimum(np.where(own > 0.0, own, 1.0) / unit, 1e150)
         return scale, ratios
 
     def write_units(self, arrays):

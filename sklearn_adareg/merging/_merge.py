@@ -140,12 +140,24 @@ def merge_models(models, base=None, finally_=True):
             states.append(model._state.copy())
     _check_base(models, base)
     merged = clone(first)
-    state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
+    with np.errstate(all="ignore"):
+        state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
+    _check_finite(state)
     for name in ("n_features_in_", "feature_names_in_"):
         if hasattr(first, name):
             setattr(merged, name, getattr(first, name))
     merged._adopt(state, n_iter_=max(model.n_iter_ for model in models), loss_curve_=_mean_curve(models))
     return merged
+
+
+def _check_finite(state):
+    """Refuse what nothing could be learnt from, or read from a file."""
+    arrays = [array for block in state.blocks for array in block.arrays.values() if isinstance(array, np.ndarray)]
+    if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
+        raise ValueError(
+            "These models cannot be merged, since sums of their numbers are beyond the largest double; scale the features, or learn "
+            "all rows with one model."
+        )
 
 
 def _check_models(models):
@@ -302,6 +314,7 @@ def merge_structure(context, new):
 
 KEPT = len(NAMES)
 STEP, NEXT = POINTS + 1, POINTS + 2
+LARGEST = 1e300  # sum, so that differences are numbers
 
 
 def merge_progress(progresses, base=None):
@@ -309,9 +322,9 @@ def merge_progress(progresses, base=None):
     merged = Progress()
     tracks = [progress.tracks for progress in progresses]
     merged.tracks = _records.Tracks.merged(tracks, None if base is None else base.tracks)
-    total = sum(progress.sums[:KEPT] for progress in progresses)
+    total = sum(map(_sums, progresses))
     if base is not None:
-        total = total - (len(progresses) - 1) * base.sums[:KEPT]
+        total = total - (len(progresses) - 1) * _sums(base)
     grid, step, soon = _records.grid(int(total[0]))
     merged.sums[:KEPT] = total
     merged.sums[WEIGHTED] = max(progress.sums[WEIGHTED] for progress in progresses)
@@ -328,12 +341,12 @@ def _curve(progresses, base, grid):
     early = grid <= begun
     if base is not None:
         out[early] = _at(base, grid[early])
-        out[~early] = base.sums[:KEPT]
+        out[~early] = _sums(base)
     share = (grid[~early] - begun) / max(new.sum(), 1.0)
     for progress, rows in zip(progresses, new, strict=True):
         out[~early] += _at(progress, begun + share * rows)
         if base is not None:
-            out[~early] -= base.sums[:KEPT]
+            out[~early] -= _sums(base)
     out[:, 0] = grid
     return out
 
@@ -342,7 +355,11 @@ def _at(progress, rows):
     """The sums of one model after so many rows, straight between its points."""
     known = np.concatenate([[0.0], progress.grid("rows")])
     columns = [np.interp(rows, known, np.concatenate([[0.0], progress.grid(n)])) for n in NAMES]
-    return np.stack(columns, axis=1)
+    return np.minimum(np.stack(columns, axis=1), LARGEST)
+
+
+def _sums(progress):
+    return np.minimum(progress.sums[:KEPT], LARGEST)
 
 
 # ---- weight vectors of a model that does not know all classes --------------------------------------------------------

@@ -115,6 +115,6 @@ def _units_of_margins(context, new, stacks, width):
     merged = squares(new, 1.0)
     for k, structure in enumerate(context.structures):
         own = squares(structure, context.ratios[id(structure)])
-        there = (own > 0.0) & (merged > 0.0)
+        there = (own > 0.0) & (merged > 0.0) & np.isfinite(own) & np.isfinite(merged)
         units[k][there] = np.sqrt(merged[there] / own[there])
     return np.clip(units, 1.0 / LONGEST, LONGEST)

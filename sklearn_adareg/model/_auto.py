@@ -178,7 +178,6 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         and params["domain"] is None
         and not params["alpha"],
         half_life=resolve_half_life(params["half_life"]),
-        as_published=params["average"] == "auto",
         refresh=resolve_refresh(params, entry),
         start=0.0 if information else _registry.DOMAINS[params["domain"]].start(params["radius"], d),
         scaled=online,

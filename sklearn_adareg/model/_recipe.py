@@ -65,7 +65,6 @@ class Recipe:
     diagonal_kept: tuple = ()  # λ of the candidates that keep a diagonal alone
     coupled: bool = False  # the classes of a softmax share one matrix
     average: object
-    as_published: bool = False  # progressive losses are those of the published model; otherwise of the iterates
     recent: bool = False  # a stack also has an iterate and a regression with a short memory
     half_life: float | None = None  # rounds after which gradients count half; None: never
     refresh: float
@@ -164,6 +163,9 @@ def to_plain(recipe):
     return {name: vars(recipe)[name] for name in Recipe.__dataclass_fields__}
 
 
+REMOVED = ("diagonal_members", "as_published")  # fields that saved recipes may have
+
+
 def from_plain(kept):
     """The recipe of a pickled dict."""
-    return Recipe(**kept)
+    return Recipe(**{name: value for name, value in kept.items() if name not in REMOVED})

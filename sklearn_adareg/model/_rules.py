@@ -201,8 +201,8 @@ def check_information(params):
     """Refuse an average of iterates where the model is the solution of a system."""
     if not isinstance(params["average"], str):
         raise ValueError(
-            f"average={params['average']!r} with eta='auto' is not supported for structure='full' with potential 'auto' or 'ons', "
-            "whose model is solved for and has no iterates to average; leave average='auto', or pass a number as eta."
+            f"average={shown(params['average'])} with eta='auto' is not supported for structure='full' with potential 'auto' or "
+            "'ons', whose model is solved for and has no iterates to average; leave average='auto', or pass a number as eta."
         )
 
 
@@ -227,10 +227,16 @@ def check_sizes(params):
         )
 
 
+told = set()  # what this process was warned of: a search would say it in every fit
+
+
 def _warn_ignored(name, params, why):
+    if (name, why) in told:
+        return
     warnings.warn(
         f"{name}={shown(params[name])} has no effect with {why} {name} at its default.", UserWarning, stacklevel=7
     )
+    told.add((name, why))  # after it: a warning that is an error stays one
 
 
 def learns_steps(params):

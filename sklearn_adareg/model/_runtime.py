@@ -73,7 +73,7 @@ def records_of(state):
     progress, bound = state.progress, state.runtime.records
     if bound is None or bound[0] is not progress:
         loss, tracks = _registry.loss(state.recipe.loss), None
-        if len(progress.tracks) and state.recipe.as_published and evaluates_published(state):
+        if len(progress.tracks):
             tracks = Tracks(progress.tracks, loss.link.logarithmic)
         classes = 0 if state.classes is None else len(state.classes)
         bound = progress, Records(progress.sums, progress.points, classes, *loss.clip, tracks)
@@ -151,11 +151,6 @@ def memory(state):
     """The number of rows in use now, a mean over the weight vectors."""
     outputs = [block.recipe.n_outputs for block in state.blocks]
     return float(np.average([method_of(block).memory() for block in state.blocks], weights=outputs))
-
-
-def evaluates_published(state):
-    """Whether rounds can tell what the model published before them would have predicted."""
-    return all([method_of(block).structure.evaluates_published for block in state.blocks])
 
 
 def margins_now(state, X):
@@ -300,7 +295,7 @@ def _play_block(block, rows, order, targets, weights, new, records, counts, tran
     method = block.runtime.method or method_of(block)
     method.first_sight = new
     shown = transcript is not None and transcript.shown is not None
-    method.watch(shown, new and block.recipe.as_published)
+    method.watch(shown, new)
     if method.bound_to is not block.recipe:  # which holds the parameters of the loss
         method.bind_loss(_recipe.loss_kernel(block.recipe, block.first_output))
         method.bound_to = block.recipe

@@ -1,6 +1,7 @@
 """Validation of rows and targets. Arrays that need no conversion get the same checks without scikit-learn's general machinery."""
 
 import re
+import warnings
 from numbers import Real
 
 import numpy as np
@@ -249,3 +250,19 @@ def _is_plain_row(estimator, X, y):
         and "feature_names_in_" not in vars(estimator)
         and all_finite(X)
     )
+
+
+SMALL = 1e-150  # features below count as 0: squares of them, or their weights, are not represented
+
+
+def warn_if_too_small(X, coef):
+    """Warn where all weights are 0 since no value of X counts."""
+    if coef.any():
+        return
+    largest = np.abs(X.data if hasattr(X, "tocsr") else X).max(initial=0.0)
+    if 0.0 < largest < SMALL:
+        warnings.warn(
+            f"The largest value of X is {largest:.3g}, and features below {SMALL:g} count as 0; scale the features.",
+            UserWarning,
+            stacklevel=4,
+        )

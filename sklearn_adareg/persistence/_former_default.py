@@ -102,7 +102,6 @@ def _recipe(old, parameters):
             "diagonal_kept": diagonal_kept,
             "coupled": joint and old.n_outputs * old.D <= _auto.MOST_COUPLED,
             "average": False,
-            "as_published": True,
             "sparse": bool(old.sparse) and not few,
             "start": 0.0,
         }

@@ -207,7 +207,6 @@ def _what_follows(recipe, classes):
     yield "coupled", not recipe.coupled or (recipe.joint and recipe.n_outputs > 1)
     yield "eta", not learner or recipe.eta == 1.0
     yield "average", not learner or recipe.average is False
-    yield "as_published", not learner or recipe.as_published
     yield "blocks", (recipe.blocks is not None) == structure.has_blocks
     yield "rank", (recipe.rank is not None) == structure.has_rank
     yield "degree", recipe.degree == loss.degree

@@ -26,17 +26,13 @@ def _renamed(kept):
     return {RENAMED.get(name, name): value for name, value in kept.items()}
 
 
-REMOVED = ("diagonal_members",)  # fields of recipes that no method has
-
-
 def upgrade_state(kept, parameters):
     """What a state of an earlier version kept in today's form; ``parameters`` are those of its estimator."""
     if kept["format"] < 4:
         kept = _of_format_4(kept, parameters)
     if _former_default.is_former(kept["recipe"]):
         kept = _former_default.upgrade(kept, parameters)
-    known = {name: value for name, value in kept["recipe"].items() if name not in REMOVED}
-    recipe = to_plain(from_plain(known))  # with fields that it had not
+    recipe = to_plain(from_plain(kept["recipe"]))  # with fields that it had not
     snapshot = kept["snapshot"]
     return {
         **kept,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model import _registry, _runtime
+from ..model import _registry
 from ..model._validation import check_probability
 
 WIDTH = 0.7  # of the Cauchy distribution of ln u
@@ -176,10 +176,8 @@ def bounds(clip, classes, delta, sums):
 
 
 def _predictor(state, clip):
-    published = state.recipe.as_published and _runtime.evaluates_published(state)
-    what = "the model that was published" if published else "the iterate"
     rounds = int(state.progress.total("rows"))
-    text = f"{what} before a round that is drawn at random, each of the {rounds:,} rows at first sight alike"
+    text = f"the model that was published before a round that is drawn at random, each of the {rounds:,} rows at first sight alike"
     probabilities = state.classes is not None and np.isfinite(clip).all()
     if probabilities:
         least = np.exp(-clip[1])

@@ -189,7 +189,8 @@ def _by_rows(row_losses, model, start, unit, X, y, weight):
 
 
 def _squared_errors(model, X, y):
-    errors = (model.predict(X) - y) ** 2
+    with np.errstate(over="ignore"):
+        errors = np.minimum(np.abs(model.predict(X) - y), 1e140) ** 2  # sums of which are numbers
     return errors if errors.ndim == 1 else errors.mean(axis=1)
 
 

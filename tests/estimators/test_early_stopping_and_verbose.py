@@ -355,7 +355,7 @@ def test_printed_means_are_weighted(capsys):
     model = estimator(loss="squared_error", average=True, verbose=1).fit(X, y, weight)
     _, lines = report(capsys.readouterr().out)
     assert lines[-1][0] == np.count_nonzero(weight)
-    assert lines[-1][1] == pytest.approx(model.progressive_loss_, rel=1e-5)
+    assert lines[-1][1] == pytest.approx(model.loss_curve_[0], rel=1e-5)
 
 
 def test_rounds_are_counted_on_over_passes(capsys):

@@ -26,7 +26,7 @@ Y = target("log_loss", SCORE)
 
 
 def test_fit_counts_its_passes_and_rounds():
-    model = estimator(max_iter=7, shuffle=True, average=True).fit(X, Y)
+    model = estimator(max_iter=7, shuffle=True, average=False).fit(X, Y)
     assert model.n_iter_ == len(model.loss_curve_) == 7
     assert model.t_ == 7 * 80
     assert model.loss_curve_[0] == pytest.approx(model.progressive_loss_)

@@ -1,7 +1,10 @@
 """Mistakes that people make are answered by what was meant, in a sentence."""
 
+import warnings
+
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV
 from support.data import rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
@@ -86,3 +89,21 @@ def test_two_classes_are_not_told_to_become_three():
     with pytest.raises(ValueError, match="start anew with all labels: a model of two") as caught:
         model.partial_fit(X, Y + 7)
     assert "pass classes" not in str(caught.value)
+
+
+def test_a_search_says_once_that_a_parameter_has_no_effect():
+    grid = {"alpha": [0.0, 0.1], "l1_ratio": [0.0, 0.5, 1.0]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GridSearchCV(AdaRegClassifier(max_iter=1), grid, cv=3).fit(X, Y)
+    assert [str(each.message) for each in caught if "l1_ratio" in str(each.message)] == [
+        "l1_ratio=0.5 has no effect with alpha=0, that is without a penalty; pass alpha > 0, or leave l1_ratio at its default."
+    ]
+
+
+def test_a_warning_that_is_an_error_stays_one():
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(UserWarning, match=r"radius=2\.0 has no effect"):
+                AdaRegClassifier(radius=2.0).fit(X, Y)

@@ -6,7 +6,7 @@ from scipy import sparse
 from support.data import STRUCTURES, UPDATES, blocks_of, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
-from sklearn_adareg.model import _registry, _runtime
+from sklearn_adareg.model import _registry
 
 N = 60
 
@@ -174,18 +174,6 @@ def test_so_it_is_for_numbers(params):
     gap = model.partial_fit_predict(X, SCORE + 7.0) - (SCORE + 7.0)
     losses = np.abs(gap) if params.get("loss") else gap**2 / 2
     assert model.progressive_loss_ == pytest.approx(losses.mean(), rel=1e-9)
-
-
-def test_rounds_tell_it_themselves_unless_a_domain_or_a_penalty_needs_the_whole_model():
-    for params, evaluates_published in [
-        ({}, True),
-        ({"structure": "diag"}, True),
-        ({"alpha": 0.01, "structure": "diag", "eta": 0.5}, True),
-        ({"alpha": 0.01, "structure": "diag", "eta": 0.5, "average": False}, False),
-        ({"domain": "l2", "radius": 1.0, "structure": "diag"}, False),
-    ]:
-        model = AdaRegClassifier(**params).partial_fit(X, LABELS["two"], classes=[0, 1])
-        assert _runtime.evaluates_published(model._state) == evaluates_published
 
 
 def test_a_method_that_there_is_not_is_refused_before_anything_is_learnt():

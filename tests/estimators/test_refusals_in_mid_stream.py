@@ -121,13 +121,13 @@ def test_a_first_partial_fit_that_stops_at_a_row_keeps_the_rounds_before_it():
         ({"l1_ratio": np.float64(0.5)}, "l1_ratio=0.5 has no effect with alpha=0"),
     ],
 )
-def test_a_parameter_without_effect_is_warned_of_once(params, words):
-    for method in ("fit", "partial_fit"):
-        model = estimator(loss="squared_error", **params)
-        with pytest.warns(UserWarning, match=words) as caught:
-            getattr(model, method)(X, SCORE)
-        assert len(caught) == 1
-        model.partial_fit(X, SCORE)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_parameter_without_effect_is_warned_of_once(params, words, method):
+    model = estimator(loss="squared_error", **params)
+    with pytest.warns(UserWarning, match=words) as caught:
+        getattr(model, method)(X, SCORE)
+    assert len(caught) == 1
+    model.partial_fit(X, SCORE)
 
 
 def test_early_stopping_in_partial_fit_is_warned_of_once():

@@ -118,7 +118,7 @@ def test_softmax_equals_the_reference_with_one_output_a_class(potential, structu
             model.fit(rows_, y, sample_weight=omega)
             found = np.column_stack([model.coef_, model.intercept_])
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=str(params))
-            assert model.progressive_loss_ == pytest.approx(loss, rel=1e-9)
+            assert model.loss_curve_ == [pytest.approx(loss, rel=1e-9)]
             assert model.t_ == np.count_nonzero(omega)
 
 

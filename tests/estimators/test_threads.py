@@ -184,3 +184,16 @@ def test_a_curve_is_read_while_its_points_are_thinned_out():
             assert (np.diff(curve["rows"]) > 0).all()
 
     in_threads(learn, read, read)
+
+
+def test_models_in_several_threads_are_those_of_one():
+    """Different models share nothing."""
+
+    def learnt(model):
+        X, y, first = parts(model)
+        return pickle.loads(pickle.dumps(model)).partial_fit(X, y, **first).coef_
+
+    alone, found = [learnt(model) for model in MODELS], {}
+    in_threads(*(lambda k=k, model=model: found.update({k: learnt(model)}) for k, model in enumerate(MODELS)))
+    for k, coef in enumerate(alone):
+        np.testing.assert_array_equal(found[k], coef)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from support.data import POTENTIALS, STRUCTURES, UPDATES, estimator, learn, rows, target, weights_of
 
+from sklearn_adareg import AdaRegRegressor
+
 # Grids pass a radius and an l1_ratio throughout, also where there is no domain and no penalty.
 pytestmark = pytest.mark.filterwarnings("ignore:(radius|l1_ratio)=.* has no effect:UserWarning")
 
@@ -255,3 +257,18 @@ def test_a_domain_that_never_binds_changes_nothing():
             for domain in ("l2", "box", "l1"):
                 bound = estimator("adagrad", structure, domain=domain, radius=1e3, **params)
                 np.testing.assert_allclose(weights_of(learn(bound, X, score)), free, **EXACT)
+
+
+@pytest.mark.parametrize("eta", [0.3, 1.0, 4.0])
+def test_dual_averaging_of_ons_goes_to_a_shrunken_model(eta):
+    """Its regulariser grows like t, see the theory's page on the algorithms; mirror descent goes to the minimiser."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(20_000, 3))
+    y = Z @ [1.0, -2.0, 0.5] + rng.normal(size=len(Z))
+    params = {"eta": eta, "scaling": None, "fit_intercept": False, "average": False}
+    found = AdaRegRegressor("ons", "full", update="dual_averaging", **params).partial_fit(Z, y).coef_
+    g = (Z @ found - y)[:, np.newaxis] * Z
+    np.testing.assert_allclose(found, -eta * np.linalg.solve(g.T @ g / len(Z), g.mean(axis=0)), rtol=0.1, atol=0.02)
+    assert np.linalg.norm(found) < 0.9 * np.linalg.norm([1.0, -2.0, 0.5])
+    right = AdaRegRegressor("ons", "full", **{**params, "eta": 4.0}).partial_fit(Z, y).coef_
+    np.testing.assert_allclose(right, [1.0, -2.0, 0.5], atol=0.1)

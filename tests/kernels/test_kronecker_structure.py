@@ -33,7 +33,7 @@ def assert_equals_reference(problem, potential, weighted=True, **params):
     for change in CONTAINERS:
         model = estimator(problem, potential, **params).fit(change(X), y, sample_weight=weights)
         np.testing.assert_allclose(weights_of(model), run.published, rtol=1e-9, atol=1e-9 * abs(run.published).max())
-        assert model.progressive_loss_ == pytest.approx(run.loss, rel=1e-9)
+        assert model.loss_curve_ == [pytest.approx(run.loss, rel=1e-9)]
 
 
 @pytest.mark.parametrize("scaling", [None, "online"])

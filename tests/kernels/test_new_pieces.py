@@ -153,7 +153,7 @@ def assert_equals_reference(**params):
     for rows in (X, sparse.csr_array(X)):
         whole = regressor(average=False, **params).fit(rows, Y)
         np.testing.assert_allclose(weights_of(whole), expected.x_last, rtol=1e-9, atol=1e-9)
-        assert whole.progressive_loss_ == pytest.approx(np.mean(expected.losses), rel=1e-9)
+        assert whole.loss_curve_ == [pytest.approx(np.mean(expected.losses), rel=1e-9)]
     if params["domain"] == "budget":
         assert whole.coef_.sum() <= RADIUS
 

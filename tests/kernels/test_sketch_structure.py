@@ -70,10 +70,10 @@ def test_units_that_grow_by_any_factor_stay_on_the_reference(potential, update):
     expected, loss = scaled_adareg(X, y, **params)
     for of in (X, sparse.csr_array(X)):
         model = AdaRegClassifier(refresh=0.0, max_iter=1, shuffle=False, tol=None, **params)
-        learn(model, of, y)
+        model.fit(of, y)
         scales = np.append(np.max(np.abs(X), axis=0), 1.0)
         np.testing.assert_allclose(weights_of(model) * scales, expected * scales, **EXACT)
-        assert model.progressive_loss_ == pytest.approx(loss, rel=1e-9)
+        assert model.loss_curve_ == [pytest.approx(loss, rel=1e-9)]
 
 
 @pytest.mark.parametrize("potential", [*POTENTIALS, FourthRoot()])

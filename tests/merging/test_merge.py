@@ -1,5 +1,6 @@
 """Merging: what adds up does, order and grouping do not matter where that is promised, and the model goes on."""
 
+from contextlib import suppress
 from copy import deepcopy
 from itertools import product
 
@@ -8,6 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
+from support.attack_cases import Chunk, make_rows
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, merge
 from sklearn_adareg.merging._methods import regression
@@ -366,3 +368,42 @@ def test_refusals():
         merge([one, binary().fit(X, Y)])
     with pytest.raises(NotFittedError):
         merge([one, binary()])
+
+
+def test_losses_whose_squares_are_not_represented_are_merged():
+    base = AdaRegRegressor().partial_fit(X[:1], [1e130])
+    merged = merge([base, deepcopy(base)], base=base)
+    assert not np.isnan(merged._state.progress.points).any()
+    assert not np.isnan(merged._state.progress.sums).any()
+
+
+@pytest.mark.parametrize(
+    "params", [{"structure": "diag"}, {"potential": "ons", "structure": "block", "blocks": 2}], ids=str
+)
+def test_a_feature_that_only_one_model_has_seen_may_have_any_unit(params):
+    zero, tiny = X.copy(), X.copy()
+    zero[:, 0], tiny[:, 0] = 0.0, 1e-280 * Z[:, 0]
+    merged = merge([AdaRegRegressor(**params).partial_fit(rows, TARGETS) for rows in (zero, tiny)])
+    assert np.isfinite(merged.coef_).all()
+
+
+def test_stacks_of_features_in_tiny_units_are_merged():
+    chunks = [
+        Chunk(seed, n, sizes, "ordinary", "none", "dense", None)
+        for seed, n, sizes in ((153750, 25, "tiny"), (0, 10, "ordinary"))
+    ]
+    (tiny, _), (rows, rng) = (make_rows(chunk, 101) for chunk in chunks)
+    model = AdaRegClassifier().partial_fit(tiny, np.arange(25) % 2, classes=[0, 1])
+    twin = deepcopy(model).partial_fit(rows, rng.integers(0, 2, size=10))
+    assert np.isfinite(merge([model, twin]).coef_).all()
+
+
+@pytest.mark.parametrize(
+    "params", [{"potential": "adagrad", "structure": "full", "alpha": 0.01}, {"structure": "sketch", "rank": 1}]
+)
+def test_what_cannot_be_merged_in_doubles_is_refused_or_finite(params):
+    model = AdaRegClassifier(epsilon=1e-300, **params)
+    with suppress(ValueError):  # some stop in mid-stream
+        model.partial_fit(X[:10, :3], Y[:10], classes=[-1, 1])
+    with suppress(ValueError):
+        assert np.isfinite(merge([model, deepcopy(model)]).coef_).all()

@@ -1,5 +1,10 @@
 """Units, targets and weights near the limits of a double: what is published is finite, and in its domain."""
 
+import pickle
+import warnings
+from contextlib import suppress
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import PoissonRegressor
@@ -10,6 +15,7 @@ from support.data import POTENTIALS, STRUCTURES, UPDATES, rows, target
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 from sklearn_adareg.model import _registry
+from sklearn_adareg.model._runtime import method_of
 
 LOSSES = ["squared_error", "log_loss", "poisson"]
 PROJECTED = [name for name, entry in _registry.DOMAINS.items() if not entry.coordinatewise]
@@ -295,7 +301,7 @@ def test_a_feature_that_grows_beyond_all_measure_begins_anew(structure, small):
 def test_rows_whose_weights_are_beyond_all_sums_leave_a_finite_model():
     X = np.column_stack([1e-17 * np.random.default_rng(0).normal(size=10), np.ones(10)])
     model = AdaRegRegressor(alpha=0.01, l1_ratio=0.5)
-    model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(160, 300, 10)[[0, 9] * 5])
+    model.partial_fit(X, np.full(10, 3.0), sample_weight=np.logspace(80, 140, 10)[[0, 9] * 5])
     with np.errstate(all="raise"):
         assert_finite(model)
 
@@ -336,3 +342,92 @@ def test_a_ridge_that_underflows_has_an_inverse():
     X, _ = make_rows(case, 50)
     model = AdaRegRegressor(alpha=0.01, epsilon=1e-300).partial_fit(X, np.full(60, 3.0))
     assert_finite(model)
+
+
+@pytest.mark.parametrize("growth", [1e2, 1e4, 1e7, 1e12, 1e17, 1e40, 1e120])
+@pytest.mark.parametrize("params", [{"structure": "full"}, {"structure": "block", "blocks": 2}], ids=str)
+def test_the_inverse_of_ons_has_its_digits_after_a_unit_grew(params, growth):
+    """A correction of rank one cancelled them all: the feature had steps of length 0 for good."""
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(40, 4)), rng.normal(size=40)
+    Z[:5, 0] /= growth
+    model = AdaRegRegressor("ons", eta=4.0, **params).partial_fit(Z, y)
+    structure = method_of(model._state.blocks[0]).structure
+    G, H = structure.accumulated()[0], structure.preconditioner()[0]
+    assert (np.diag(G) > 0.99 * model.epsilon_).all()
+    np.testing.assert_allclose(H @ G, 4.0 * np.eye(len(G)), atol=1e-8)
+    assert model.coef_.all()
+
+
+def assert_can_be_saved(model):
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.coef_, model.coef_)
+    assert_finite(model)
+
+
+@pytest.mark.parametrize("factor", [1e-140, 1e-154, 1e-170, 1e-300])
+def test_tiny_targets_leave_a_model_that_can_be_saved(factor):
+    X, score = rows(0, n=60)
+    model = AdaRegRegressor().partial_fit(X, score * factor)
+    assert_can_be_saved(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_can_be_saved(model.partial_fit(X, score).fit(X, score * factor))
+
+
+@pytest.mark.parametrize("loss", list(_registry.REGRESSION_LOSSES))
+@pytest.mark.parametrize("factor", [1e140, 1e150, 1e200, 1e300])
+def test_huge_targets_stop_the_default_learner_or_leave_it_finite(factor, loss):
+    X, score = rows(0, n=60)
+    y = np.abs(score) * factor
+    model = AdaRegRegressor(loss=loss).partial_fit(X[:3], y[:3] / factor)
+    for learn, weight in ((model.partial_fit, None), (model.partial_fit, np.full(60, 1e70)), (model.fit, None)):
+        with suppress(ValueError):
+            learn(X, y, sample_weight=weight)
+        assert_can_be_saved(model)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("weight", [1e6, 1e10, 1e30, 1e100, 1e160, 1e300])
+def test_huge_weights_stop_the_default_learner_or_leave_it_finite(weight, method):
+    X, score = rows(8, n=60)
+    model = AdaRegRegressor().partial_fit(X, score)
+    weights = np.where(np.arange(60) % 3, weight, 1.0)
+    learn = partial(getattr(model, method), X * 10.0 ** np.arange(-2, 3), score, sample_weight=weights)
+    if weight > 1e100:
+        with pytest.raises(ValueError, match="Stopped at row"):
+            learn()
+    else:
+        learn()
+    assert_can_be_saved(model)
+
+
+@pytest.mark.parametrize("width", [2, 50])
+def test_features_that_begin_below_all_squares_leave_a_model_that_can_be_saved(width):
+    tiny, _ = make_rows(Chunk(0, 10, "tiny", "ordinary", "none", "dense", None), width)
+    rows, _ = make_rows(Chunk(0, 2, "ordinary", "ordinary", "none", "dense", None), width)
+    model = AdaRegClassifier().partial_fit(tiny, np.arange(10) % 2, classes=[0, 1])
+    assert_can_be_saved(model.partial_fit(rows, [0, 1]))
+
+
+@pytest.mark.parametrize("structure", ["full", "diag"])
+def test_curvatures_of_huge_weights_and_counts_stay_finite(structure):
+    X, score = rows(0, n=30)
+    y, weights = np.abs(score) * 1e200, np.where(np.arange(30) % 2, 1e300, 1e160)
+    model = AdaRegRegressor("adagrad", structure, loss="poisson")
+    for i in range(30):
+        with suppress(ValueError):
+            model.partial_fit(X[[i]], y[[i]], sample_weight=weights[[i]])
+    assert_can_be_saved(model)
+
+
+@pytest.mark.parametrize("params", [{}, {"structure": "diag"}])
+def test_features_that_count_as_0_are_warned_of(params):
+    X, score = rows(0, n=60)
+    with pytest.warns(UserWarning, match=r"The largest value of X is 1e-300.*scale the features"):
+        model = AdaRegRegressor(**params).fit(np.clip(X, -1, 1) * 1e-300, score)
+    assert not model.coef_.any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AdaRegRegressor(**params).fit(np.zeros((60, 2)), score)
+        assert AdaRegRegressor(**params).fit(X * 1e-140, score).coef_.any()

@@ -49,7 +49,7 @@ def estimator(loss, **params):
 
 
 def assert_equals(expected, expected_loss, make, Z, y, weight):
-    """Weights, progressive loss and number of rounds, dense and sparse."""
+    """Weights, mean loss of the rounds and their number, dense and sparse."""
     expected = np.atleast_2d(expected)
     for X in (Z,) if sparse.issparse(Z) else (Z, sparse.csr_array(Z)):
         model = make().fit(X, y, sample_weight=weight)
@@ -57,5 +57,5 @@ def assert_equals(expected, expected_loss, make, Z, y, weight):
         if model.fit_intercept:
             weights = np.column_stack([weights, model.intercept_])
         np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-9 * np.max(np.abs(expected)))
-        assert model.progressive_loss_ == pytest.approx(expected_loss, rel=1e-9)
+        assert model.loss_curve_ == [pytest.approx(expected_loss, rel=1e-9)]
         assert model.t_ == (len(y) if weight is None else np.count_nonzero(weight))

@@ -137,10 +137,11 @@ def test_a_certificate_does_not_depend_on_chunks_pickles_or_later_passes():
     assert one.risk_certificate() == again.risk_certificate()
 
 
-def test_iterates_are_named_where_they_predict():
-    model = AdaRegClassifier("adagrad", "diag", eta=0.5, average=False)
+@pytest.mark.parametrize("average", ["auto", False, True])
+def test_it_speaks_of_what_was_published(average):
+    model = AdaRegClassifier("adagrad", "diag", eta=0.5, average=average)
     model.partial_fit(X, Y, classes=[-1, 1])
-    assert model.risk_certificate().predictor.startswith("the iterate before a round")
+    assert model.risk_certificate().predictor.startswith("the model that was published before a round")
 
 
 @pytest.mark.parametrize("loss", [name for name in _registry.CLASSIFICATION_LOSSES if name != "log_loss"])

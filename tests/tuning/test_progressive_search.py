@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor, ProgressiveSearch
+from sklearn_adareg.tuning._trials import _squared_errors
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(6000, 5))
@@ -208,3 +209,10 @@ def test_few_rows_and_one_row_at_a_time():
         stream.partial_fit(X[row : row + 1], LABELS[row : row + 1], classes=["no", "yes"])
     assert np.isfinite(stream.best_score_)
     assert stream.n_rows_ == 300
+
+
+def test_errors_whose_squares_overflow_are_numbers():
+    model = AdaRegRegressor("adagrad", "diag", loss="absolute_error").partial_fit([[1.0]], [1.0])
+    errors = _squared_errors(model, np.ones((2, 1)), np.array([1e200, 2.0]))
+    assert np.isfinite(np.sum(1e6 * errors))
+    assert errors[0] > 1e250 > errors[1] > 0

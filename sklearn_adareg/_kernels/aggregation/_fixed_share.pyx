@@ -346,7 +346,7 @@ cdef class FixedShare:
         self.evaluate(self.of_layers, (R + WIDTH) // WIDTH * WIDTH if self.logistic else R + 1, target, losses)
         self.published_loss = losses[R]
         for r in range(R + 1):
-            losses[r] = losses[r] * factor - least if isfinite(losses[r]) else 1e300
+            losses[r] = losses[r] * factor - least if isfinite(losses[r] * factor) else 1e300
         if not self.whole:
             for r in range(R):
                 sums[r * TERMS + APART] += losses[r] - self.means[r]
@@ -358,8 +358,12 @@ cdef class FixedShare:
         cdef double* losses = self.of_layers + (R + WIDTH) * self.C
         cdef double* powers = losses + R + WIDTH
         cdef double* top = self.top + p * R
-        cdef double total = 0.0, mean = 0.0, beyond = 0.0
+        cdef double total = 0.0, mean = 0.0, beyond = 0.0, least = -LARGEST_LOSS
         for r in range(R):
+            least = fmin(least, losses[r])
+        for r in range(R):
+            if least < -LARGEST_LOSS:        # better than all candidates, in a row of a huge weight; the terms do not notice
+                losses[r] -= least
             if losses[r] > LARGEST_LOSS:
                 beyond += top[r] * (losses[r] - LARGEST_LOSS)
                 losses[r] = LARGEST_LOSS

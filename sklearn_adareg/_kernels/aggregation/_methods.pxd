@@ -25,6 +25,8 @@ cdef class Method:
     cdef bint combines                    # they are a combination, the same that is published
     cdef readonly bint watched            # what would have been published is worked out in each round
     cdef readonly bint as_published       # and is what predicts, for the records
+    cdef bint looked_up                   # from the weights, since margins do not tell
+    cdef public object error              # of publishing them
     cdef double[::1] shown                # (K,) its margins
     cdef double[::1] shown_slopes
     cdef const double* predicting         # the K margins that the records are about: ``shown`` or ``prequential``
@@ -33,6 +35,9 @@ cdef class Method:
     cdef void begin_round(self) noexcept nogil
     cdef void show(self, const double* margins, const double* averages) noexcept nogil
     cdef void show_earlier(self, Row* row) noexcept nogil
+    cdef void combination(self, Py_ssize_t k, const double** of_averages, const double** of_iterates) noexcept nogil
+    cdef bint look_up(self, Row* row) noexcept nogil
+    cdef bint look_up_in_all(self, Row* row) noexcept with gil
     cdef double evaluate_published(self, const double* target, double value, bint earlier) noexcept nogil
     cdef double shown_loss(self, const double* target) noexcept nogil
     cdef double evaluate_loss(self, const double* target, double weight) noexcept nogil

@@ -473,6 +473,11 @@ cdef class Stack(Method):
         loss = self.recent.values[which] / unit
         new[1] = KEPT * old[1] + weight * (loss if loss < cap else cap)
 
+    cdef void combination(self, Py_ssize_t k, const double** of_averages, const double** of_iterates) noexcept nogil:
+        cdef const double* v = &self.steady.v[0 if self.setting.joint else k, 0]
+        of_averages[0] = v if self.setting.averaging else NULL
+        of_iterates[0] = v + self.steady.width - self.setting.R
+
     cdef void show(self, const double* margins, const double* averages) noexcept nogil:
         self.combine(margins, averages)
         memcpy(&self.shown[0], &self.M[0], self.setting.K * sizeof(double))

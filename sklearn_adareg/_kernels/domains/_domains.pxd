@@ -45,6 +45,7 @@ cdef class Domain:
     cdef bint accepts(self, const double* c) noexcept nogil
     cdef double gauge(self, const double* c, Py_ssize_t n, Py_ssize_t stride) noexcept nogil
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil
+    cdef double shrinkage(self, double gauge) noexcept nogil
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil
     cdef int project_full(self, double* c, double* w, const double* H, Py_ssize_t ldh, const double* units,
                           const double* start) noexcept nogil

@@ -264,6 +264,10 @@ cdef class Domain:
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
         return False
 
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        """What ``confine`` multiplies a point of this gauge with, of a ball."""
+        return 1.0
+
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
         pass
 

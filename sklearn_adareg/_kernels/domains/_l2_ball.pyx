@@ -14,7 +14,7 @@ In the norm of H⁻¹ it is (I + μH)c = u, solved in the unit ball after divisi
 
 A bracket safeguards μ. Two factors are typical, one if the start is good, none if the constraint hardly binds.
 """
-from libc.math cimport INFINITY, fabs, fmax, isfinite, sqrt
+from libc.math cimport INFINITY, fabs, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from ._domains cimport NOT_FINITE, STALLED, Domain, shrink_into
@@ -98,7 +98,9 @@ cdef class L2Ball(Domain):
             self._vectors = np.empty((LAST_STEPS + 4) * self.d)
 
     def bring_inside(self, c):
-        c /= max(np.linalg.norm(c / self.radius), 1.0)
+        largest = max(np.abs(c).max(), self.radius)      # whose square may not be represented
+        c /= largest
+        c *= self.radius / max(np.linalg.norm(c), self.radius / largest)
         cdef double[::1] c_view = c
         shrink_into(self, &c_view[0], self.radius * self.radius)
 
@@ -114,6 +116,9 @@ cdef class L2Ball(Domain):
 
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
         return gauge > GAUGE_MARGIN * self.radius * self.radius
+
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        return fmin(self.radius / sqrt(gauge), 1.0)
 
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
         cdef Py_ssize_t i, d = self.d

@@ -626,7 +626,9 @@ cdef class SumDomain(Domain):
 
     def bring_inside(self, c):
         if self.two_signs:
-            c /= max(np.abs(c / self.radius).sum(), 1.0)
+            largest = max(np.abs(c).max(), self.radius)
+            c /= largest
+            c *= self.radius / max(np.abs(c).sum(), self.radius / largest)
         else:
             np.maximum(c, 0.0, out=c)
             total = (c / self.radius).sum()
@@ -674,6 +676,9 @@ cdef class L1Ball(SumDomain):
 
     cdef bint gauge_exceeds(self, double gauge) noexcept nogil:
         return gauge > GAUGE_MARGIN * self.radius
+
+    cdef double shrinkage(self, double gauge) noexcept nogil:
+        return fmin(self.radius / gauge, 1.0)
 
     cdef void project_diagonal(self, double* c, const double* h) noexcept nogil:
         cdef Py_ssize_t i, d = self.d

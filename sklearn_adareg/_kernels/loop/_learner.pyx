@@ -442,6 +442,9 @@ cdef class Learner:
             if not (isfinite(value) and value < LARGEST):
                 tally.status = LOSS_OVERFLOW
                 break
+            if self.overflows(&targets[i, 0], weight, row.norm2, fabs(value)):
+                tally.status = GRADIENT_OVERFLOW
+                break
             self.learn(&targets[i, 0], weight)
             if records is not None:
                 records.note(value, weight, &self.published_margins[0], &targets[i, 0])
@@ -582,6 +585,16 @@ cdef class Learner:
         else:
             dense_margins(&self.scratch[0], self.room, 1, self.D, x, V, lanes, out)
 
+    cdef bint overflows(self, const double* target, double weight, double norm2, double value) noexcept nogil:
+        """Whether squares of targets, and what weights make of them and of the row, are too large for sums of them."""
+        cdef Py_ssize_t p
+        cdef double y, squares = 0.0
+        if self.regression:
+            for p in range(self.P):
+                y = self.label(p, target)
+                squares += y * y
+        return not squares < LARGEST or (weight > 1.0 and not weight * weight * (1.0 + norm2) * (1.0 + value + squares) < LARGEST)
+
     cdef double label(self, Py_ssize_t p, const double* target) noexcept nogil:
         """The target of a problem: of a regression limited, ±1 of a class against the rest."""
         cdef double y
@@ -623,7 +636,7 @@ cdef class Learner:
             return sqrt(self.units[p, 0] / self.units[p, 1])
         if self.units[p, 1] > 0.0:
             self.constant(p, &level)
-        return OF_LEVEL * fabs(level) if level != 0.0 else 1.0
+        return fmax(OF_LEVEL * fabs(level), sqrt(UNIT_ROUNDING)) if level != 0.0 else 1.0     # its square divides
 
     cdef void learn(self, const double* target, double weight) noexcept nogil:
         """What a row changes at once: weights of candidates, diagonal candidates, counts; and the blocks that it ends."""
@@ -873,7 +886,7 @@ cdef class Learner:
                 for p in range(self.P):
                     for v in range(self.W):
                         self.diagonal_x[p, i, v] *= ratio
-                        self.diagonal_G[p, i, v] /= ratio * ratio
+                        self.diagonal_G[p, i, v] = fmin(self.diagonal_G[p, i, v] / ratio / ratio, LARGEST)
         self.find_ridges()
 
     cdef void move_centre(self) noexcept nogil:
@@ -1442,6 +1455,8 @@ cdef class Learner:
                     if self.regression:
                         y = fmin(fmax(y, self.target_columns.at[LOW * self.T + t]), self.target_columns.at[HIGH * self.T + t])
                     self.targets[s, t] = y
+                if self.overflows(&self.targets[s, 0], self.weights[s], row.norm2, 0.0):
+                    return GRADIENT_OVERFLOW
             self.numbers[ROWS] = 0.0
             if new:
                 for s in range(held):

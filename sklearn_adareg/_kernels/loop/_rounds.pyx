@@ -37,6 +37,9 @@ def run_rounds(Method method, Rows rows, const Py_ssize_t[::1] order, const doub
         if class_counts is not None:
             count(order[:tally.rounds], targets, class_counts)
         method.structure.clock.end_rounds()
+    if method.error is not None:
+        error, method.error = method.error, None
+        raise error
     return tally
 
 
@@ -57,6 +60,7 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
     cdef bint watched = method.watched
     cdef bint scaled = method.scale is not None
     cdef bint as_published = method.as_published
+    cdef bint looked_up = watched and method.looked_up
     cdef bint recorded = records is not None
     cdef bint tracked = recorded and records.tracks is not None
     cdef bint transcribed = transcript is not None
@@ -81,6 +85,8 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         if row.stray:
             tally.status = STRAY_COLUMN
             break
+        if looked_up and not method.look_up(row):
+            break
         structure.clock.begin_round()
         if method.combines:
             method.begin_round()
@@ -88,12 +94,12 @@ cdef void play(Method method, Structure structure, Loss loss, Rows rows, const P
         # (1) Output x_t; receive f_t.
         if scaled:
             method.scale.propose(row)
-        earlier = watched and scaled and method.scale.grew > 0
+        earlier = watched and not looked_up and scaled and method.scale.grew > 0
         if earlier:
             method.show_earlier(row)
         structure.enter(row)
         structure.predict(row, margins)
-        if watched and not earlier and not method.combines:
+        if watched and not (earlier or looked_up or method.combines):
             method.show(margins, &method.average_margins[0])
         if weighted:
             weight = weights[i]

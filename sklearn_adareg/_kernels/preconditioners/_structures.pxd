@@ -41,6 +41,8 @@ cdef class Structure:
     cdef double weight_root(self) noexcept nogil
     cdef const double* entering(self, const double* slopes) noexcept nogil
 
+    cdef bint look_up(self, Row* row, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                      double* margin) noexcept nogil
     cdef void enter(self, Row* row) noexcept nogil
     cdef void predict(self, Row* row, double* margins) noexcept nogil
     cdef int accumulate(self, Row* row, const double* slopes) noexcept nogil

@@ -146,6 +146,12 @@ cdef class Structure:
             self.weighted_slopes[l] = slopes[l] / root
         return &self.weighted_slopes[0]
 
+    cdef bint look_up(self, Row* row, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                      double* margin) noexcept nogil:
+        """The margin of a raw row under what would be published of output k, between rounds; ``published`` has the combination, and
+        either part may be NULL. False where only ``published`` itself knows."""
+        return False
+
     cdef void enter(self, Row* row) noexcept nogil:
         pass
 

@@ -16,6 +16,7 @@ cdef double EXACT = 1e-12            # relative to the target: what exp(log y) â
 cdef double MONSTROUS = 100.0        # a residual beyond so many root mean squares counts as so many
 cdef double SHRUNK = 0.4             # no power of Î» where h is rational, so that rounding does not decide
 cdef double SMALLEST = 1e-290        # a value below counts as 0: a weight for it would overflow
+cdef double LARGEST_SUM = 1e300      # of curvatures
 
 
 cdef class FeatureScale:
@@ -185,6 +186,7 @@ cdef class Curvatures(RunningMean):
     cdef double propose(self, Py_ssize_t vector, double curvature, double weight) noexcept nogil:
         """The mean with this curvature; 1 while all are 0."""
         self.enter(vector, curvature, weight)
+        self.new_sums[vector] = fmin(self.new_sums[vector], LARGEST_SUM)
         return self.new_sums[vector] / self.new_weight if self.new_sums[vector] > 0.0 else 1.0
 
 

@@ -492,7 +492,7 @@ cdef class Block(Points):
         self.blocks, self.share, self.charged = partition_of(setting), 1.0, arrays.get("charged")
         self.touch_all = (self.penalised or (setting.dual and (self.projects_whole or potential.time_varying))
                           or (self.memory is not None and self.projects_whole))
-        self.evaluates_published = (self.unconstrained or not setting.scaled) and self.memory is None   # else blocks forget late
+        self.evaluates_published = self.memory is None and not (setting.scaled and setting.start != 0.0)    # blocks forget late
         if not self.unconstrained:
             self.H, self.part = np.zeros(self.blocks.size[0] ** 2), np.empty(self.blocks.size[0] ** 2)
         if self.projects_whole:

@@ -70,6 +70,9 @@ cdef class Coordinatewise(Structure):
     cdef double[::1] raw             # raw weights of the touched coordinates, for the domain's gauge
     cdef double[::1] pull            # per weight vector: the slope that a step follows
     cdef double[::1] lengths         # per weight vector: how far a step of unit slope takes the margin
+    cdef double[::1] squares, mean_curvatures, weight      # of residuals, where they have units
+    cdef double[::1] now_rate, now_step, now_unit           # per weight vector, of ``begin_publishing``
+    cdef double rounds_now
 
     cdef bint by_records(self) noexcept nogil
     cdef void measure_steps(self, Row* row) noexcept nogil
@@ -82,6 +85,15 @@ cdef class Coordinatewise(Structure):
     cdef void track_gauge(self, Row* row, Py_ssize_t vector) noexcept nogil
     cdef void confine(self, Row* row) noexcept nogil
     cdef void settle(self, Row* row, Py_ssize_t vector) noexcept nogil
+    cdef void begin_publishing(self) noexcept nogil
+    cdef double square_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil
+    cdef double step_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil
+    cdef double kept_now(self, Py_ssize_t i) noexcept nogil
+    cdef double unit_now(self, Py_ssize_t i) noexcept nogil
+    cdef double charged_now(self, Py_ssize_t i, Py_ssize_t vector, double h) noexcept nogil
+    cdef bint would_be_zero(self, Py_ssize_t i, Py_ssize_t k, double weight, const double* shares) noexcept nogil
+    cdef double weight_now(self, Py_ssize_t i, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                           const double* shares) noexcept nogil
     cdef bint works_in_place(self, Row* row) noexcept nogil
     cdef void catch_up(self, Row* row) noexcept nogil
     cdef void forget(self, Row* row) noexcept nogil

@@ -4,7 +4,7 @@
 (l2, l1, simplex) or when isotropic dual averaging, whose h changes for all, has a domain. Rows are worked on in place where no
 piece can fail, and on copies that are written back by ``update`` where one can.
 """
-from libc.math cimport fmax, fmin, sqrt
+from libc.math cimport copysign, fabs, fmax, fmin, sqrt
 
 from ...domains._domains cimport Domain
 from ...linalg._loops cimport record_dots
@@ -214,13 +214,15 @@ cdef class Coordinatewise(Structure):
         self.cells = Cells(arrays)
         self.last, self.charged, self.subgradient = arrays.get("last"), arrays.get("charged"), arrays.get("subgradient")
         self.gauge, self.astray = arrays["gauge"], arrays["astray"]
+        self.squares, self.mean_curvatures, self.weight = map(arrays.get, ("residuals", "curvatures", "weight"))
+        self.now_rate, self.now_step, self.now_unit = (np.ones(setting.L) for _ in range(3))
         self.es, self.lengths, self.pull = (np.empty(setting.all_vectors) for _ in range(3))
         self.in_place = (self.cells.stride == setting.L and not potential.fallible and self.memory is None
                          and not (setting.scaled and setting.start != 0.0))
         self.plain = self.unconstrained and not (setting.dual or self.penalised)
-        # between rounds a penalty of iterates may be due, and an average of points of the domain in earlier units may lie outside
+        # between rounds a penalty of iterates may be due, a combination may lie outside of the domain, and units may shrink
         self.evaluates_published = (not self.penalised or (setting.averaging and setting.R == 1)) and (
-            not setting.scaled or (self.unconstrained and self.memory is None))
+            not setting.scaled or ((self.unconstrained or (setting.R == 1 and setting.start == 0.0)) and self.memory is None))
         self.by_columns = self.unconstrained and not setting.zeros       # which are found in whole vectors
         self.point = self.steps = None
         if self.projects_whole or self.moves_all:
@@ -256,23 +258,14 @@ cdef class Coordinatewise(Structure):
             return np.array(self.field("x", at))
         if at is not None:
             return self.last_iterate()[:, at]
-        x = np.array(self.field("x"))
-        d = self.setting.d
-        rounds = self.rounds_in_sums() if self.setting.dual else self.arrays["clock"][0] - self.arrays["last"][:d]
-        pending = rounds > 0.0
-        if not np.any(pending):
-            return x
-        unit = self.units_of_features()
-        rate, gradient_unit = self.present_rates()
-        h = rate * self.present_steps()[:, :d]
-        with np.errstate(over="ignore"):
-            u = (-h * (self.kept() * self.field("theta"))[:, :d] if self.setting.dual else x[:, :d]) / unit
-            u = np.clip(u, -LARGEST_WEIGHT, LARGEST_WEIGHT)
-            h = h / np.maximum(np.maximum(unit**2, SMALLEST_SQUARE) * gradient_unit, SMALLEST_NORMAL)
-            charge = np.minimum(h, LARGEST_STEP) * rounds
-        soft = np.sign(u) * np.maximum(np.abs(u) - charge * self.setting.l1, 0.0)
-        charged = np.clip(soft / (1.0 + charge * self.setting.l2), self.domain.lower, self.domain.upper)
-        x[:, :d] = np.where(pending, charged * unit, x[:, :d])
+        x, h = np.array(self.field("x")), self.present_steps()
+        cdef double[:, ::1] steps = h
+        cdef double[:, :] charged = x
+        cdef Py_ssize_t i, vector
+        self.begin_publishing()
+        for i in range(self.setting.d):
+            for vector in range(self.setting.L):
+                charged[vector, i] = self.charged_now(i, vector, self.now_step[vector] * steps[vector, i])
         return x
 
     def restart(self, x, subgradient):
@@ -288,15 +281,15 @@ cdef class Coordinatewise(Structure):
 
         The step is that of a diagonal Newton method, h_i = t / G_ii, since squared slopes and curvatures have one mean.
         """
-        cdef Py_ssize_t d = self.setting.d
-        K, R = self.setting.K, self.setting.R
-        with np.errstate(over="ignore", divide="ignore"):
-            h = 1.0 / self.curvatures_of_rows()
-        s = self.arrays["subgradient"].T[:, :d]
-        h, s = (np.einsum("kr,rkd->kd", shares, part.reshape(R, K, d)) for part in (h, s))
         found = np.array(weights)
-        small = np.abs(found[:, :d]) / self.units_of_features() <= h * self.setting.l1 * (1.0 - np.abs(s))
-        found[:, :d][small] = 0.0
+        cdef double[:, :] view = found
+        cdef double[:, ::1] parts = np.ascontiguousarray(shares, dtype=np.float64)
+        cdef Py_ssize_t i, k
+        self.begin_publishing()
+        for k in range(self.setting.K):
+            for i in range(self.setting.d):
+                if self.would_be_zero(i, k, view[k, i], &parts[k, 0]):
+                    view[k, i] = 0.0
         return found
 
     def units_of_features(self):
@@ -381,7 +374,7 @@ cdef class Coordinatewise(Structure):
                 self.cells.dots(row, self.cells.ub, averages)
         if averages != NULL:
             for l in range(self.setting.L):
-                averages[l] = margins[l] - averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0
+                averages[l] = margins[l] - (averages[l] / self.clock.now[1] if self.clock.now[1] > 0.0 else 0.0)
 
     cdef int update(self, Row* row) noexcept nogil:
         if self.plain:
@@ -592,6 +585,119 @@ cdef class Coordinatewise(Structure):
                 u[e] += self.clock.C * (goal[i] - x[e])
             x[e] = goal[i]
         self.astray[vector] = binds and self.setting.dual
+
+    # ---- what is published of single coordinates, between rounds ------------------------------------------------------
+
+    cdef void begin_publishing(self) noexcept nogil:
+        """What steps are multiplied with now, and the units of gradients and of curvatures, of each weight vector."""
+        cdef Py_ssize_t l
+        cdef double rho, rate, common = 1.0
+        self.rounds_now = self.clock.now[0] if self.memory is None else self.clock.discounted(self.clock.now[0])
+        if self.scale is not None and self.scale.spread[0] > 0.0:
+            common = sqrt(self.rounds_now / self.scale.spread[0])
+        for l in range(self.setting.L):
+            rho = rate = 1.0
+            if self.squares is not None and self.weight[0] > 0.0:
+                rho = sqrt(self.squares[l] / self.weight[0])
+                rate = rho = rho if rho > 0.0 else 1.0
+                if self.mean_curvatures is not None and self.squares[l] > 0.0 and self.mean_curvatures[l] > 0.0:
+                    rate = rho * self.weight[0] / self.mean_curvatures[l]
+            self.now_unit[l] = rho if self.setting.degree != 1 else 1.0
+            self.now_rate[l], self.now_step[l] = rate, rate * common
+
+    cdef double square_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        """G of a coordinate."""
+        return 0.0
+
+    cdef double step_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        """η ψ(G) of a coordinate, of potentials that are not a user's."""
+        cdef double square = self.square_now(i, vector), h = 0.0
+        self.potential.steps(&square, &h, 1)
+        return self.setting.eta[vector] * h
+
+    cdef double kept_now(self, Py_ssize_t i) noexcept nogil:
+        return 1.0 if self.memory is None else self.memory.after(self.clock.now[0] - self.charged[i])
+
+    cdef double unit_now(self, Py_ssize_t i) noexcept nogil:
+        return self.scale.unit(i) if self.scale is not None and i < self.setting.d else 1.0
+
+    cdef double charged_now(self, Py_ssize_t i, Py_ssize_t vector, double h) noexcept nogil:
+        """A weight, with the penalty that is still to be charged; ``h`` is the step of its coordinate."""
+        cdef Py_ssize_t e = i * self.cells.stride + vector
+        cdef double rounds = self.rounds_now if self.setting.dual else self.clock.now[0] - self.last[i]
+        cdef double unit = self.unit_now(i)
+        cdef double value, charge
+        if not rounds > 0.0:
+            return self.cells.x[e]
+        value = -h * self.kept_now(i) * self.cells.theta[e] if self.setting.dual else self.cells.x[e]
+        value = fmin(fmax(value / unit, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+        h /= fmax(fmax(unit * unit, SMALLEST_SQUARE) * self.now_unit[vector], SMALLEST_NORMAL)
+        charge = fmin(h, LARGEST_STEP) * rounds
+        value = copysign(fmax(fabs(value) - charge * self.setting.l1, 0.0), value) / (1.0 + charge * self.setting.l2)
+        return fmin(fmax(value, self.domain.lower), self.domain.upper) * unit
+
+    cdef bint would_be_zero(self, Py_ssize_t i, Py_ssize_t k, double weight, const double* shares) noexcept nogil:
+        """Whether a combined weight is within the reach of the L1 penalty, see ``with_zeros``."""
+        cdef Py_ssize_t r, l
+        cdef double unit = self.unit_now(i), h = 0.0, s = 0.0
+        for r in range(self.setting.R):
+            l = r * self.setting.K + k
+            h += shares[r] * self.rounds_now * self.now_rate[l] / (
+                self.square_now(i, l) * fmax(unit * unit, SMALLEST_SQUARE) * self.now_unit[l])
+            s += shares[r] * self.subgradient[i, l]
+        return fabs(weight) / unit <= h * self.setting.l1 * (1.0 - fabs(s))
+
+    cdef double weight_now(self, Py_ssize_t i, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                           const double* shares) noexcept nogil:
+        """The raw weight of a combination, before a domain that is no product confines it."""
+        cdef Py_ssize_t r, l, e
+        cdef double kept = self.kept_now(i), total = 0.0, x
+        for r in range(self.setting.R):
+            l = r * self.setting.K + k
+            e = i * self.cells.stride + l
+            x = self.cells.x[e]
+            if of_averages != NULL:
+                total += of_averages[r] * (x - kept * self.cells.u[e] / self.clock.now[1] if self.clock.now[1] > 0.0 else x)
+            if of_iterates != NULL and of_iterates[r] != 0.0:
+                if self.penalised and i < self.setting.d and (self.setting.dual or self.last[i] < self.clock.now[0]):
+                    x = self.charged_now(i, l, self.now_step[l] * self.step_now(i, l))
+                total += of_iterates[r] * x
+        if i >= self.setting.d:
+            return total / self.scale.unit(i) if self.scale is not None else total
+        if self.setting.zeros and self.would_be_zero(i, k, total, shares):
+            return 0.0
+        return fmin(fmax(total / self.unit_now(i), self.domain.lower), self.domain.upper)
+
+    cdef bint look_up(self, Row* row, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                      double* margin) noexcept nogil:
+        """O(nnz); O(D) where weights that count more than 1 together may have left a ball."""
+        cdef Py_ssize_t i, j, r
+        cdef double[16] shares
+        cdef double counted = 0.0, gauge = 0.0, factor = 1.0, weight
+        if self.potential.fallible or self.setting.start != 0.0:         # a user's, and a simplex
+            return False
+        self.begin_publishing()
+        for r in range(self.setting.R):
+            shares[r] = 0.0
+            if of_averages != NULL:
+                shares[r] += fabs(of_averages[r])
+            if of_iterates != NULL:
+                shares[r] += fabs(of_iterates[r])
+            counted += shares[r]
+        for r in range(self.setting.R):
+            shares[r] /= fmax(counted, SMALLEST_NORMAL)
+        if not (self.unconstrained or self.domain.coordinatewise) and counted > 1.0:
+            for i in range(self.setting.d):
+                weight = self.weight_now(i, k, of_averages, of_iterates, shares)
+                gauge += self.domain.gauge(&weight, 1, 1)
+            factor = self.domain.shrinkage(gauge)
+        margin[0] = 0.0
+        for j in range(row.n):
+            i = row.index[j] if row.index != NULL else j
+            if row.z[j] != 0.0:
+                weight = self.weight_now(i, k, of_averages, of_iterates, shares)
+                margin[0] += row.z[j] * (weight * factor if i < self.setting.d else weight)
+        return True
 
     # ---- forgetting ---------------------------------------------------------------------------------------------
 

@@ -91,6 +91,10 @@ cdef class Diagonal(Coordinatewise):
         kept = self.kept()
         return kept * self.field("G") + (1.0 - kept) * self.setting.epsilon
 
+    cdef double square_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        cdef double kept = self.kept_now(i)
+        return kept * self.cells.G[i * self.cells.stride + vector] + (1.0 - kept) * self.setting.epsilon
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = self.plain and self.in_vectors != NULL and curvatures == NULL and self.memory is None
@@ -325,3 +329,7 @@ cdef class PairedDiagonal(Diagonal):
         if vector >= self.setting.K and not (row != NULL and row.index == NULL):       # there ``precondition`` has squared them
             for i in range(self.setting.D):
                 h[i] *= h[i] / rate
+
+    cdef double step_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        cdef double h = Diagonal.step_now(self, i, vector)
+        return h * h / self.setting.eta[vector] if vector >= self.setting.K else h

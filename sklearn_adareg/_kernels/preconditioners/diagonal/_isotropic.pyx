@@ -54,6 +54,9 @@ cdef class Isotropic(Coordinatewise):
     def accumulated(self):
         return self.arrays["trace"] / self.setting.D
 
+    cdef double square_now(self, Py_ssize_t i, Py_ssize_t vector) noexcept nogil:
+        return self.trace[vector] * self.share
+
     cdef void bind_loss(self, const double* curvatures, bint steep) noexcept nogil:
         Coordinatewise.bind_loss(self, curvatures, steep)
         self.fused = (self.plain and curvatures == NULL
@@ -221,6 +224,10 @@ cdef class IsotropicDual(Isotropic):
         if self.memory is not None:
             weighed *= self.arrays["fade"][0]
         return -weighed / self.arrays["clock"][1]
+
+    cdef bint look_up(self, Row* row, Py_ssize_t k, const double* of_averages, const double* of_iterates,
+                      double* margin) noexcept nogil:
+        return False                                     # its weights are products
 
     cdef void predict(self, Row* row, double* margins) noexcept nogil:
         cdef Py_ssize_t l

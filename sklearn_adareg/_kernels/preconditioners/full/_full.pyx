@@ -178,7 +178,8 @@ cdef class Full(Points):
         if not self.unconstrained:
             domain.prepare_full()
             self.H = np.empty(setting.D * setting.D)
-        self.evaluates_published = not setting.scaled or (self.unconstrained and self.memory is None)    # else units may shrink
+        # larger units leave the average of points of a ball or box inside; not that of a simplex, and units that shrink
+        self.evaluates_published = not setting.scaled or (self.memory is None and setting.start == 0.0)
 
     # ---- the verbs of a round -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ every direction at once, which would be D updates. It comes back in some coordin
 next m = ⌈n(1 − λ)⌉ of n coordinates, after the step. m is 1 while a half-life is longer than 0.7 n rounds. A coordinate waits at most
 about 1/(1 − λ) rounds for its turn, and so has between a quarter of its prior and twice as much at all times.
 """
-from libc.math cimport ceil, fmax, fmin, isfinite, sqrt
+from libc.math cimport INFINITY, ceil, fmax, fmin, isfinite, sqrt
 from libc.string cimport memcpy, memset
 
 from scipy.linalg.cython_blas cimport dsymv, dsyr, dsyrk
@@ -39,6 +39,7 @@ cdef int SMALL_WHOLE = 128           # the same where ``explicit`` is asked for 
 cdef int IN_CACHE = 100              # up to here P is near enough to be read whole, which takes less than BLAS's care for its half
 cdef double DRIFT = 1e-12
 cdef double SMALLEST_START = 1e-290  # of which the inverse, and a little more, is a number
+cdef double LITTLE_LEFT = 1e6, NOTHING_LEFT = 1e30
 cdef double LARGEST_GROWTH = 1e100   # of the unit of a coordinate
 cdef double LARGEST_SQUARE = 1e300   # of a gradient: many of them add up to a number
 cdef double FAINTEST = 1e-60         # f
@@ -336,9 +337,18 @@ cdef class Inverse(Matrices):
         cdef double epsilon = self.epsilon / self.fade[vector]
         cdef double* g
         cdef double* v
-        cdef double made_up, weight
+        cdef double made_up, weight, left      # how many times its own part of G is less than ε
         # nothing is left of what the coordinate had, and its square may be no number; nor the inverse of what is left
-        if growth > LARGEST_GROWTH or not isfinite(self.P[vector, i, i] * growth * growth):
+        left = self.P[vector, i, i] * growth * growth * epsilon
+        if 1.0 < growth <= LARGEST_GROWTH and LITTLE_LEFT < left < NOTHING_LEFT:       # one of rank one would cancel all digits
+            self.fold(vector)
+            self.scale_coordinate(vector, i, growth)
+            self.G[vector, i, i] += epsilon * (1.0 - 1.0 / (growth * growth))
+            if self.rebuild(vector):
+                mirror(&self.P[vector, 0, 0], self.D)
+                return
+            left = INFINITY
+        if growth > LARGEST_GROWTH or not left < NOTHING_LEFT:
             self.fold(vector)
             self.remove(vector, i)
             self.start(vector, i, epsilon)

@@ -669,7 +669,6 @@ cdef class SketchNewton(SketchONS):
 
     def __init__(self, Setting setting, Potential potential, Domain domain, dict arrays):
         super().__init__(setting, potential, domain, arrays)
-        self.evaluates_published = False                   # units change what weight vectors predict before they do
         L, room = arrays["B"].shape[:2]
         self.root = arrays["root"]
         self.largest_root = fmax(1.0, 1.0 / sqrt(fmin(setting.epsilon, RIDGE_OF_INTERCEPT)))
