@@ -24,7 +24,7 @@ from ..model._rows import make_rows
 from ..model._state import Block
 
 MEAN, SQUARES, MODE, ENTRIES, SIZE, LOW, HIGH, LEAST, MOST = range(9)  # in ``columns``
-DELTA, PRODUCT = 0, 3  # in ``share_sums``
+DELTA, PRODUCT, RESTED, RATIO = 0, 3, 5, 6  # in ``share_sums``
 FEW = 64  # entries of a column, up to which they are counted
 SMALLEST = 1e-300  # weight of a candidate that is carried on
 
@@ -305,7 +305,7 @@ def _combine(arrays, parts, B):
     """Losses, sums of bounds and of regressions add up; weights are products of what each model has made of the first ones."""
     arrays["share_losses"][:] = parts.add(lambda each: each["share_losses"])
     arrays["share_sums"][:] = parts.add(lambda each: _terms(each["share_sums"]))
-    arrays["share_sums"][..., PRODUCT] = 1.0
+    arrays["share_sums"][..., [PRODUCT, RATIO]] = 1.0
     rates = np.array(_fixed_share.RATES[: arrays["share_layers"].shape[1]])
     _multiply(arrays, parts, "shares", rates[:, None])
     _multiply(arrays, parts, "share_layers", np.zeros(1))
@@ -318,11 +318,12 @@ def _combine(arrays, parts, B):
 
 
 def _terms(sums):
-    """Sums of bounds without the product whose logarithm is one of them."""
+    """Sums of bounds without the products whose logarithms are two of them."""
     sums = sums.copy()
-    product = sums[..., PRODUCT]
-    sums[..., DELTA] += np.log(np.where(product > 0.0, product, 1.0))
-    sums[..., PRODUCT] = 0.0
+    for term, product, sign in ((DELTA, PRODUCT, 1.0), (RESTED, RATIO, -1.0)):
+        factor = sums[..., product]
+        sums[..., term] += sign * np.log(np.where(factor > 0.0, factor, 1.0))
+        sums[..., product] = 0.0
     return sums
 
 

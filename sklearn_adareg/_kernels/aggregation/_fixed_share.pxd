@@ -1,8 +1,9 @@
 from ..losses._losses cimport Loss, PointLoss
 
 cdef enum:
-    # what the bound of a layer adds up: δ_t, which lacks the logarithm of PRODUCT, o_t, −ln(1 − a_t), and s_t where candidates rest
-    DELTA, BEYOND, SWITCHES, PRODUCT, APART, TERMS
+    # what the bound of a layer adds up: δ_t, which lacks the logarithm of PRODUCT, o_t, −ln(1 − a_t), s_t where some take no part,
+    # and how much more those that rest lose in this layer than in the first one, which lacks that of RATIO
+    DELTA, BEYOND, SWITCHES, PRODUCT, APART, RESTED, RATIO, TERMS
     LEAST = 0, PUBLISHED = 1           # in the last row of sums: the least loss of each round, and what is published above it
 
 

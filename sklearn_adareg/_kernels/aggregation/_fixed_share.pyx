@@ -22,7 +22,8 @@ o_t of the fixed share over the layers. ``sums`` has these terms as they happene
 
 A candidate may rest for some rounds: it is not evaluated, and counts as the mixture of the others does, ℓ_k = −ln Σ ŵ_j e^(−ℓ_j) over
 those that do not, ŵ being their weights divided by their sum (Freund, Schapire, Singer & Warmuth 1997). Then its weight stays but for
-a, m_r and δ_t are those of ŵ, and the inequality holds with these losses.
+a, m_r and δ_t are those of ŵ, and the inequality holds with these losses. They are those of the first layer; where they add up to
+more in layer r, the difference is added to s_t.
 """
 from libc.math cimport fabs, fmax, fmin, isfinite, log
 from libc.string cimport memcpy, memset
@@ -65,6 +66,14 @@ cdef inline void add_terms(double* sums, double mean, double total, double beyon
         sums[PRODUCT] = 1.0
 
 
+cdef inline void add_ratio(double* sums, double ratio) noexcept nogil:
+    """The same of what candidates that rest lose."""
+    sums[RATIO] *= ratio
+    if sums[RATIO] > 0.0 and not 1e-100 < sums[RATIO] < 1e100:
+        sums[RESTED] -= log(sums[RATIO])
+        sums[RATIO] = 1.0
+
+
 def rounded(n):
     """As many candidates as whole vectors hold."""
     return -(-n // WIDTH) * WIDTH
@@ -92,7 +101,7 @@ cdef class FixedShare:
         arrays = {
             "shares": weights,
             "share_layers": np.tile(FixedShare.first_layers(layers), (problems, 1)),
-            "share_sums": np.tile(np.eye(TERMS)[PRODUCT], (problems, layers + 2, 1)),
+            "share_sums": np.tile(np.eye(TERMS)[[PRODUCT, RATIO]].sum(axis=0), (problems, layers + 2, 1)),
             "share_losses": np.zeros((problems, rounded(N))),
         }
         if regressions:
@@ -329,6 +338,8 @@ cdef class FixedShare:
             add_terms(sums + r * TERMS, found[3 * r], found[3 * r + 1], found[3 * r + 2], rates[r])
             self.means[r] = found[3 * r] + found[3 * r + 2]
         if self.resting:
+            for r in range(1, self.layers):
+                add_ratio(sums + r * TERMS, found[3 * r + 1] / found[1])
             mixture = log(found[1])
             for k in range(self.always, self.N):
                 self.totals[p * room + k] -= mixture
@@ -450,12 +461,13 @@ cdef class FixedShare:
         cdef Py_ssize_t k, R = self.layers
         order = self.order()
         sums = self.arrays["share_sums"]
-        product = sums[:, :R + 1, PRODUCT]
+        product, ratio = sums[:, :R + 1, PRODUCT], sums[:, :R, RATIO]
+        rested = sums[:, :R, RESTED] - np.log(np.where(ratio > 0.0, ratio, 1.0))
         return {
             "delta": sums[:, :R + 1, DELTA] + np.log(np.where(product > 0.0, product, np.nan)),
             "beyond": sums[:, :R + 1, BEYOND],
             "switches": sums[:, :R + 1, SWITCHES],
-            "apart": sums[:, :R, APART],
+            "apart": sums[:, :R, APART] + np.maximum(rested, 0.0),
             "least": sums[:, R + 1, LEAST],
             "published": sums[:, R + 1, PUBLISHED],
             "losses": self.arrays["share_losses"][:, order],
