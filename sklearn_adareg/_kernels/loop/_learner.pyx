@@ -591,7 +591,7 @@ cdef class Learner:
         cdef double y, squares = 0.0
         if self.regression:
             for p in range(self.P):
-                y = self.label(p, target)
+                y = target[p] if self.numbers[BEGINNING] != 0.0 else self.label(p, target)     # as it is kept
                 squares += y * y
         return not squares < LARGEST or (weight > 1.0 and not weight * weight * (1.0 + norm2) * (1.0 + value + squares) < LARGEST)
 
