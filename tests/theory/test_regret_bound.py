@@ -456,7 +456,7 @@ def test_the_bound_of_a_combination_is_that_of_a_slow_one_and_holds(kind, half_l
     model = (AdaRegClassifier if known else AdaRegRegressor)(half_life=half_life)
     slow, limits = None, (-np.inf, np.inf)
     for t, z in enumerate(Z):
-        turned = -1.0 if stream == "changing" and t > n / 2 or t > 1600 else 1.0
+        turned = -1.0 if (stream == "changing" and t > n / 2) or t > 1600 else 1.0
         y = next_target(stream, kind, model, z, t, turned * z @ coef + rng.normal())
         margins, active = candidates_margins(model, z) if t else (None, None)
         resting = t > 0 and t < model._state.blocks[0].arrays["rests"][0, 0]
