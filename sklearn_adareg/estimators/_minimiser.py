@@ -20,7 +20,9 @@ from ..model import _interrupts, _runtime
 from ..model._margins import limited
 
 FIRST_ROWS = 2048  # learnt as a stream
-FEWEST, PER_WEIGHT, PRODUCTS = 512, 64, 10_000_000
+# Rows whose leave-one-out losses decide between the priors, fewer where features are many. Half a nat over all rows is what a prior may
+# cost or win, so few rows tell nothing.
+JUDGED, FEWEST, PRODUCTS = 8192, 512, 10_000_000
 SETTLED = 0.05  # nats that a step still gains: after it the distance to the minimiser is far below a standard error
 PENALISED_SETTLED = 1e-6  # the same under a penalty or in a domain, whose zeros and bounds are to be exact
 AT_LEAST = 0.5  # times a feature's variance: a penalty that strong takes the prior's part
@@ -150,8 +152,7 @@ class AllRows:
         joint = recipe.joint and recipe.n_outputs > 1
         if derivatives is None or joint or recipe.domain is not None:
             return leaders
-        # with more rows a weight priors hardly differ
-        rows = self.order[: max(FEWEST, min(PER_WEIGHT * recipe.D, PRODUCTS // recipe.D**2))]
+        rows = self.order[: max(FEWEST, min(JUDGED, PRODUCTS // recipe.D**2))]
         losses = self._leave_one_out(k, rows, derivatives)
         chosen = np.argmin(np.where(takes_part, losses, np.inf), axis=1)
         return chosen
