@@ -20,8 +20,8 @@ from ..model import _interrupts, _runtime
 from ..model._margins import limited
 
 FIRST_ROWS = 2048  # learnt as a stream
-# Rows whose leave-one-out losses decide between the priors, fewer where features are many. Half a nat over all rows is what a prior may
-# cost or win, so few rows tell nothing.
+# Rows whose leave-one-out losses decide between the priors, fewer where features are many. A prior may cost or win a few nats over
+# all rows, so few rows tell nothing.
 JUDGED, FEWEST, PRODUCTS = 8192, 512, 10_000_000
 SETTLED = 0.05  # nats that a step still gains: after it the distance to the minimiser is far below a standard error
 PENALISED_SETTLED = 1e-6  # the same under a penalty or in a domain, whose zeros and bounds are to be exact
