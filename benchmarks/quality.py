@@ -20,6 +20,7 @@ from learning.learners import (
     ours,
     own_pass,
     river_pass,
+    scores_of,
     sgd_fit,
     sgd_pass,
     vw_pass,
@@ -179,8 +180,8 @@ def run_shares(folder, tasks, only, args):
 
 
 def run_orders(folder, tasks, only, orders):
-    """The share of one default pass in several orders of the rows."""
-    print(f"\n{'data':22}" + "".join(f"{f'order {k + 1}':>10}" for k in range(orders)) + f"{'mean':>10}")
+    """The share of one default pass in several orders of the rows, not cut."""
+    print(f"\n{'data':22}" + "".join(f"{f'order {k + 1}':>10}" for k in range(orders)) + f"{'mean':>10}{'worst':>10}")
     rows = []
     for task in tasks:
         group = []
@@ -189,13 +190,38 @@ def run_orders(folder, tasks, only, orders):
             for seed in range(1, orders + 1):
                 split = folder.split(name, seed)
                 working_on(f"{name}: order {seed}")
-                shares.append(reference(split).share(own_pass(split).loss))
+                shares.append(reference(split).uncut_share(own_pass(split).loss))
             group.append({"data": name, "task": task, "shares": shares})
-            print(f"{name:22}" + "".join(_cell(share, 10) for share in [*shares, np.mean(shares)]), flush=True)
+            figures = [*shares, np.mean(shares), np.max(shares)]
+            print(f"{name:22}" + "".join(_cell(share, 10) for share in figures), flush=True)
         if group:
             means = np.mean([row["shares"] for row in group], axis=0)
-            print(f"{'mean, ' + task:22}" + "".join(_cell(share, 10) for share in [*means, means.mean()]) + "\n")
+            figures = [*means, means.mean(), means.max()]
+            print(f"{'mean, ' + task:22}" + "".join(_cell(share, 10) for share in figures) + "\n")
         rows += group
+    return rows
+
+
+def run_curves(folder, tasks, only, orders):
+    """The test loss of the default model after so many rows above that of the constant: the worst of several orders."""
+    after = (50, 100, 200, 400, 800)
+    print(f"\nworst of {orders} orders, test loss above that of the constant (regression: shares of it)\n")
+    print(f"{'data':22}" + "".join(f"{f'{n} rows':>12}" for n in after))
+    rows = []
+    for task in tasks:
+        for name in (name for name in folder.names(task) if not only or name in only):
+            above = []
+            for seed in range(1, orders + 1):
+                split = folder.split(name, seed)
+                constant, model, done = reference(split).const, ours(task), 0
+                classes = {} if task == "regression" else {"classes": np.unique(split.y)}
+                above.append([])
+                for n in (n for n in after if n <= len(split.y)):
+                    model.partial_fit(split.X[done:n], split.y[done:n], **classes)
+                    loss, done = split.loss(scores_of(model, task, split.X_test)), n
+                    above[-1].append(loss / constant - 1.0 if task == "regression" else loss - constant)
+            rows.append({"data": name, "task": task, "above": np.max(above, axis=0).tolist()})
+            print(f"{name:22}" + "".join(f"{value:12.3f}" for value in rows[-1]["above"]), flush=True)
     return rows
 
 
@@ -249,6 +275,9 @@ def main():
     parser.add_argument("--peers", action="store_true", help="run Vowpal Wabbit and river, if installed")
     parser.add_argument("--convergence", action="store_true", help="default fits to their own stopping instead")
     parser.add_argument("--orders", type=int, metavar="N", help="only our pass, in N orders of the rows, instead")
+    parser.add_argument(
+        "--curves", type=int, metavar="N", help="only the first 800 rows, the worst of N orders, instead"
+    )
     parser.add_argument("--recompute", action="store_true", help="measure const and batch again: slow")
     args = parser.parse_args()
     folder = open_folder(args.folder, args.cache)
@@ -261,6 +290,8 @@ def main():
     with threadpool_limits(limits=1):
         if args.convergence:
             saved["convergence"] = run_convergence(folder, tasks, args.data, args.recompute)
+        elif args.curves:
+            saved["curves"] = run_curves(folder, tasks, args.data, args.curves)
         elif args.orders:
             saved["orders"] = run_orders(folder, tasks, args.data, args.orders)
         else:

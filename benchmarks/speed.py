@@ -158,6 +158,9 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="save everything measured")
     parser.add_argument("--figure", metavar="FILE", help="draw the ratios")
     parser.add_argument("--short", action="store_true", help="less than a minute; fails on gross regressions")
+    parser.add_argument(
+        "--narrow", action="store_true", help="only the defaults with few features, and fit beside batch solvers"
+    )
     parser.add_argument("--lines", metavar="TEXT", help="only the lines whose work contains this text")
     args = parser.parse_args()
     works = Works(Folder(args.folder, args.cache) if args.folder else None, args.short)
@@ -166,11 +169,11 @@ def main():
     rows = []
     saved = {"environment": environment(), "lines": rows}
     with threadpool_limits(limits=1):
-        for line in works.lines():
+        for line in works.narrow() if args.narrow else works.lines():
             if args.lines is None or args.lines in line.work:
                 rows.append(measure(line, 0.4 if args.short else 4.0))
                 print_line(rows[-1])
-        if args.lines is None:
+        if args.lines is None and not args.narrow:
             print()
             if REFRESHES:
                 saved["refreshes"] = exactness_of_refreshes(works)

@@ -41,7 +41,11 @@ class Reference(NamedTuple):
 
     def share(self, loss):
         """How far ``loss`` is from the batch model (0) to the constant one (1), cut at 1."""
-        return min(1.0, (loss - self.batch) / (self.const - self.batch)) if np.isfinite(loss) else 1.0
+        return min(1.0, self.uncut_share(loss)) if np.isfinite(loss) else 1.0
+
+    def uncut_share(self, loss):
+        """The same, which may be above 1."""
+        return (loss - self.batch) / (self.const - self.batch)
 
 
 NAN = float("nan")

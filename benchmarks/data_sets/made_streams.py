@@ -88,6 +88,22 @@ def flipped(rows, seed):
     return X * 10.0 ** np.arange(-4.0, 4.0), y
 
 
+def turned(rows, seed):
+    """A logistic model of twelve features, in units from 10⁻³ to 10³, whose weights change sign in the middle."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 12)) * 10.0 ** rng.integers(-3, 4, 12)
+    score = 3.0 * X @ (rng.standard_normal(12) / X.std(axis=0)) * np.where(np.arange(rows) < rows // 2, 1.0, -1.0)
+    return X, np.where(rng.random(rows) < expit(score), 1.0, -1.0)
+
+
+def seasonal(rows, seed):
+    """The same features with weights that stay, and an intercept that swings four times."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((rows, 12)) * 10.0 ** rng.integers(-3, 4, 12)
+    score = 1.5 * X @ (rng.standard_normal(12) / X.std(axis=0)) + 3.0 * np.sin(8 * np.pi * np.arange(rows) / rows)
+    return X, np.where(rng.random(rows) < expit(score), 1.0, -1.0)
+
+
 MADE = {
     "SEA, abrupt": ("binary", lambda rows, seed: sea(rows, seed, 1)),
     "SEA, gradual": ("binary", lambda rows, seed: sea(rows, seed, rows // 8)),
@@ -96,5 +112,7 @@ MADE = {
     "LED": ("multi", led),
     "swinging classes": ("binary", swinging),
     "weights flipped": ("binary", flipped),
+    "weights turned": ("binary", turned),
+    "seasonal intercept": ("binary", seasonal),
 }
-NEED_RIVER = tuple(name for name in MADE if name not in ("swinging classes", "weights flipped"))
+NEED_RIVER = ("SEA, abrupt", "SEA, gradual", "hyperplane", "Agrawal", "LED")

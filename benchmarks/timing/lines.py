@@ -10,7 +10,9 @@ import numpy as np
 from learning.learners import build, has_river, river_model
 from learning.numpy_loops import full_adagrad, full_ons
 from scipy import sparse
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
 
@@ -204,6 +206,34 @@ class Works:
                 len(y),
                 n,
             )
+
+    def narrow(self):
+        """Everything on, few features: a pass, and ``fit`` against batch solvers on scaled rows."""
+        for n in (20_000, 1_000):
+            for d, required in ((8, 1 / 4), (20, 1 / 4), (50, 1 / 5), (100, 1 / 8)):
+                X, y = dense(n, d)
+                classes = np.unique(y)
+                yield Line(
+                    f"narrow, {n} rows, d = {d}",
+                    "SGD",
+                    required if n == 20_000 else 1 / 16,
+                    lambda X=X, y=y, classes=classes: AdaRegClassifier().partial_fit(X, y, classes=classes),
+                    lambda X=X, y=y: sgd_pass().fit(X, y),
+                    n,
+                )
+        for d, required in ((8, 1.0), (20, 1.0), (50, 1.0), (100, 1 / 1.5), (150, 1 / 1.5)):
+            X, y = dense(20_000, d)
+            for solver in ("lbfgs", "newton-cholesky"):
+                yield Line(
+                    f"narrow fit, d = {d}",
+                    f"LogisticRegression, {solver}",
+                    required,
+                    lambda X=X, y=y: AdaRegClassifier().fit(X, y),
+                    lambda X=X, y=y, solver=solver: make_pipeline(
+                        StandardScaler(), LogisticRegression(solver=solver)
+                    ).fit(X, y),
+                    len(y),
+                )
 
     def newton(self):
         """Newton steps with one prior, against SGD, which does less."""
