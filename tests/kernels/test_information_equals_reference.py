@@ -112,12 +112,14 @@ def test_the_beginning_ends(loss):
     assert_equals_reference(loss, Z, y, weight + 0.5, half_life=300.0)
 
 
-@pytest.mark.parametrize("loss", ["log_loss", "squared_error", "softmax"])
-def test_candidates_that_forget_rest_and_wake_when_the_rule_changes(loss):
+@pytest.mark.parametrize(
+    ("loss", "d", "noise"), [("log_loss", 6, 3.0), ("squared_error", 12, 0.3), ("softmax", 3, 0.3)]
+)
+def test_candidates_that_forget_rest_and_wake_when_the_rule_changes(loss, d, noise):
     """The stream rests at some time after its beginning, and is awake soon after its weights change their signs."""
     rng, n = np.random.default_rng(3), 2200
-    Z = rng.normal(size=(n, 3))
-    score = Z @ [2.0, -1.0, 0.5] * np.where(np.arange(n) < 1800, 1.0, -1.0) + 0.3 * rng.normal(size=n)
+    Z, w = rng.normal(size=(n, d)), rng.normal(size=d)
+    score = Z @ w * np.where(np.arange(n) < 1800, 1.0, -1.0) + noise * rng.normal(size=n)
     y = score if loss == "squared_error" else np.digitize(score, [0.0] if loss == "log_loss" else [-0.7, 0.7])
     assert_equals_reference(loss, Z, 2 * y - 1 if loss == "log_loss" else y, None)
     model = (AdaRegRegressor if loss == "squared_error" else AdaRegClassifier)()
@@ -127,5 +129,5 @@ def test_candidates_that_forget_rest_and_wake_when_the_rule_changes(loss):
         model.partial_fit(Z[t : t + 1], y[t : t + 1], **known)
         rests.append(model.t_ < model._state.blocks[0].arrays["rests"][0, 0])
     assert not any(rests[:1000])
-    assert 0.3 < np.mean(rests[1100:1800]) < 0.95
+    assert 0.2 < np.mean(rests[1100:1800]) < 0.95
     assert not any(rests[1830:1860])
