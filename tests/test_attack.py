@@ -17,7 +17,20 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support.attack_cases import CONTAINERS, FAULTS, WEIGHTS, WRONG, Own, Trap, cases, chunks, make_rows, make_targets
+from support.attack_cases import (
+    CONTAINERS,
+    FAULTS,
+    WEIGHTS,
+    WRONG,
+    Case,
+    Chunk,
+    Own,
+    Trap,
+    cases,
+    chunks,
+    make_rows,
+    make_targets,
+)
 from support.attack_steps import ALIASES, Steps, contents, repickled, snapshot
 
 from sklearn_adareg import AdaRegClassifier, AdaRegRegressor
@@ -301,3 +314,12 @@ def test_a_long_attack(cls):
         given(**strategy(cls))(LONG(seed(SEED)(steps_of)))()
     finally:
         print(f"{cls.__name__}: {Attack.calls - before} calls, seed {SEED}")
+
+
+def test_rows_of_1e33_after_ordinary_ones_leave_an_inverse_of_numbers():
+    """Rounding made zᵀPz negative, and the root of a weight no number; found by seed 2206."""
+    params = {"scaling": None, "potential": "ons", "structure": "full"}
+    case = Case(cls=AdaRegRegressor, params=params, width=40, labels=[0, 1], targets=0)
+    ordinary, large = (Chunk(0, 10, sizes, "ordinary", "none", "dense", None) for sizes in ("ordinary", "large"))
+    learn = ("partial_fit", ordinary, copy.deepcopy, [], None)
+    attack(case, [learn, learn, ("readers", large), ("changed_file", 0, "adareg")])

@@ -213,7 +213,7 @@ cdef class Inverse(Matrices):
             for j in range(row.n):
                 self.values[j] = slope / root * row.z[j]
             self.times_sparse(vector, row.index, &self.values[0], row.n, v)
-        self.weights[vector] = 1.0 / (1.0 + dot(g, v, D))
+        self.weights[vector] = 1.0 / (1.0 + fmax(dot(g, v, D), 0.0))     # below 0 by rounding alone
         if b != g:                                       # G_t⁻¹ θ = G_{t−1}⁻¹ θ − v (vᵀθ) / (1 + gᵀv)
             self.times(vector, b, out)
             axpy(-self.weights[vector] * dot(v, b, D), v, out, D)
