@@ -11,6 +11,11 @@ from ..model._state import Snapshot
 from ..model._validation import check_rows
 
 
+def _of_recipe(name, meaning):
+    """An attribute that is in the recipe of the state."""
+    return property(lambda self: getattr(self._fitted_state().recipe, name), doc=meaning)
+
+
 class FittedLinearModel:
     """Fitted attributes that are views of ``_state``, and the margins that predictions start from."""
 
@@ -93,40 +98,13 @@ class FittedLinearModel:
 
         return self._read(weights_by_name)
 
-    @property
-    def potential_(self):
-        """The potential in use."""
-        return self._fitted_state().recipe.potential
-
-    @property
-    def method_(self):
-        """What runs: "algorithm1", or where "auto" learns the step size "information", "stack" or "newton_stack"."""
-        return self._fitted_state().recipe.method
-
-    @property
-    def structure_(self):
-        """The structure in use."""
-        return self._fitted_state().recipe.structure
-
-    @property
-    def eta_(self):
-        """The step size in use."""
-        return self._fitted_state().recipe.eta
-
-    @property
-    def epsilon_(self):
-        """The epsilon in use."""
-        return self._fitted_state().recipe.epsilon
-
-    @property
-    def half_life_(self):
-        """The half-life in use, in rounds; None where nothing is forgotten."""
-        return self._fitted_state().recipe.half_life
-
-    @property
-    def average_(self):
-        """The average in use: True, False or the power of t."""
-        return self._fitted_state().recipe.average
+    method_ = _of_recipe("method", '"algorithm1", or where "auto" learns "information", "stack" or "newton_stack".')
+    potential_ = _of_recipe("potential", "The potential in use.")
+    structure_ = _of_recipe("structure", "The structure in use.")
+    eta_ = _of_recipe("eta", "The step size in use.")
+    epsilon_ = _of_recipe("epsilon", "The epsilon in use.")
+    half_life_ = _of_recipe("half_life", "The half-life in use, in rounds; None where nothing is forgotten.")
+    average_ = _of_recipe("average", "The average in use: True, False or the power of t.")
 
     @property
     def validation_score_curve_(self):
@@ -180,17 +158,14 @@ class FittedLinearModel:
     @property
     def coef_std_(self):
         """Standard errors of ``coef_``."""
-        std = self._weights_std()[:, : self._state.recipe.d]
+        std = self._error_bars().std()[:, : self._state.recipe.d]
         return std if self._state.recipe.rows_of_coef else std[0]
 
     @property
     def intercept_std_(self):
         """Standard errors of ``intercept_``; 0 where none is learnt."""
-        std, recipe = self._weights_std(), self._state.recipe
+        std, recipe = self._error_bars().std(), self._state.recipe
         return std[:, recipe.d].copy() if recipe.intercept else np.zeros(len(std))
-
-    def _weights_std(self):
-        return self._error_bars().std()
 
     def _error_bars(self):
         """The standard errors of the model as it is now, or a refusal in a sentence."""

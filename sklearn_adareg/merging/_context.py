@@ -205,6 +205,12 @@ def points(context, read):
     return found[:-1], found[-1]
 
 
+def all_points(context):
+    """``points`` of the last iterates and, where there are any, of the averages."""
+    reads = [lambda each: each.last_iterate(), lambda each: each.average()]
+    return [points(context, read) for read in reads[: 1 + bool(context.averaging)]]
+
+
 def start_of(context):
     """x_1 in common units: what no model has seen counts in ones there."""
     start = np.zeros((context.L, context.D))
@@ -276,12 +282,8 @@ def sums_of_gradients(context, kept=lambda each: 1.0):
     def read(structure):
         return kept(structure) * structure.field("theta") * context.ratios[id(structure)]
 
-    parts = [read(structure) for structure in context.structures]
-    if context.base is None:
-        return sum(parts)
-    own = read(context.base_structure)
-    new = [part - left * own for part, left in zip(parts, context.kept, strict=True)]
-    return context.kept.mean() * own + sum(new)
+    new, of_base = context.new_evidence(read)
+    return of_base + sum(new)
 
 
 def averages(context, evidence, base_evidence):

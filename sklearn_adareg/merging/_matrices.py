@@ -4,7 +4,7 @@ import numpy as np
 
 from .._kernels.preconditioners.block._block import partition_of
 from .._kernels.preconditioners.diagonal import _isotropic
-from ._context import at_least, averages, mean, points, start_of, sums_of_gradients, write_means, write_point
+from ._context import all_points, at_least, averages, mean, start_of, sums_of_gradients, write_means, write_point
 
 
 def merge_coordinatewise(context, new):
@@ -148,11 +148,9 @@ def merge_blocks(context, new):
     """Block by block, as the full structure is."""
     blocks, epsilon, L = partition_of(context.setting), context.setting.epsilon, context.L
     context.write_units(new.arrays)
-    x, begun = points(context, lambda each: each.last_iterate())
-    if context.averaging:
-        averages_of, average_begun = points(context, lambda each: each.average())
+    parts = all_points(context)
     order = np.argsort(blocks.place)  # the coordinate at each position
-    out, average = np.empty((L, context.D)), np.empty((L, context.D))
+    found = np.empty((len(parts), L, context.D))
     theta = None
     if context.recipe.dual:
         theta = sums_of_gradients(context, lambda each: each.kept_so_far())
@@ -179,21 +177,15 @@ def merge_blocks(context, new):
         def of(values, here=here, count=count, size=size):
             return values[:, here].transpose(1, 0, 2).reshape(count * L, size)
 
-        def back(values, target, here=here, count=count, size=size):
-            target[:, here] = values.reshape(count, L, size).transpose(1, 0, 2)
-
-        if theta is None:
-            moved = mean(context, [of(part) for part in x], of(begun), flat, base, squares)
-        else:
+        to_mean = parts if theta is None else parts[1:]
+        moved = [mean(context, list(map(of, own)), of(begun), flat, base, squares) for own, begun in to_mean]
+        if theta is not None:
             eta = np.tile(np.asarray(context.recipe.eta, dtype=float), (count * L, 1))
             values, vectors = np.linalg.eigh(G)
             h = new.potential(np.maximum(values, epsilon).ravel()).reshape(values.shape)  # without η
             step = np.einsum("bij,bj->bi", np.einsum("bik,bk,bjk->bij", vectors, h, vectors), of(theta)) * eta
-            moved = of(start_of(context)) - step * np.tile(rho, count)[:, None]
-        back(moved, out)
-        if context.averaging:
-            parts = [of(part) for part in averages_of]
-            back(mean(context, parts, of(average_begun), flat, base, squares), average)
+            moved.insert(0, of(start_of(context)) - step * np.tile(rho, count)[:, None])
+        found[:, :, here] = np.reshape(moved, (len(parts), count, L, size)).transpose(0, 2, 1, 3)
         first, position = first + count, position + size * count
 
     def put(name, values):
@@ -204,7 +196,7 @@ def merge_blocks(context, new):
         put("theta", theta)
     if "charged" in new.arrays:
         new.arrays["charged"][:] = context.total
-    write_point(context, new, out, average if context.averaging else out, put)
+    write_point(context, new, found[0], found[-1], put)
 
 
 def _share_of_blocks(context, new):

@@ -6,7 +6,7 @@ rows of all models span.
 
 import numpy as np
 
-from ._context import points, start_of, sums_of_gradients, write_point
+from ._context import all_points, start_of, sums_of_gradients, write_point
 from ._matrices import residual_units
 
 RIDGE_OF_INTERCEPT = 0.1  # of Newton steps on a sketch
@@ -17,10 +17,7 @@ def merge_sketch(context, new):
     """Algorithm 1 on a sketch: G = (ε + escaped)I + BᵀB."""
     context.write_units(new.arrays)
     escaped = context.add(lambda each: each.arrays["escaped"])
-    x, begun = points(context, lambda each: each.last_iterate())
-    parts = [(x, begun)]
-    if context.averaging:
-        parts.append(points(context, lambda each: each.average()))
+    parts = all_points(context)
     theta = sums_of_gradients(context) if context.recipe.dual else None
     out = np.zeros((len(parts), context.L, context.D))
     rho = residual_units(new.arrays, context)
@@ -112,9 +109,7 @@ def merge_newton_sketch(context, new):
     prior = np.full(D, float(np.ravel(context.recipe.epsilon)[0]))
     if context.recipe.intercept:
         prior[context.recipe.d] = RIDGE_OF_INTERCEPT
-    parts = [points(context, lambda each: each.last_iterate())]
-    if context.averaging:
-        parts.append(points(context, lambda each: each.average()))
+    parts = all_points(context)
     diagonals = context.add(lambda each: each.arrays["root"] ** -2.0 - prior) + prior
     diagonals = np.maximum(diagonals, prior)
     out = np.zeros((len(parts), L, D))

@@ -15,6 +15,8 @@ has one value in half of the rows, 0 say, is *thin*: it is measured from that va
 import numpy as np
 from scipy import sparse
 
+from ._recipe import first_unmet
+
 PIVOTS, NEIGHBOURS = 8, 8
 NOISE = 4.0  # times 1/√rows: correlations below are not distinguished from 0
 FARTHEST = 12.0  # deviations from the median: where values are cut
@@ -124,18 +126,16 @@ def to_raw(transform, coef, intercept):
 
 def mismatch(transform, d):
     """What is wrong with a transform that was read from a file, in a clause; None if nothing is."""
-    if transform is None:
-        return None
-    centre, start, partner, share = transform
+    return None if transform is None else first_unmet(_conditions(*transform, d))
+
+
+def _conditions(centre, start, partner, share, d):
     kinds = [(centre, np.float64), (start, np.intc), (partner, np.intc), (share, np.float64)]
-    if any(not isinstance(a, np.ndarray) or a.dtype != kind or a.ndim != 1 for a, kind in kinds):
-        return "its transform does not consist of arrays"
-    if not (np.isfinite(centre).all() and np.isfinite(share).all()):
-        return "its transform has numbers that are not finite"
-    if len(centre) != d or len(start) != d + 1 or len(partner) != len(share):
-        return "its transform has not the size of its features"
-    if start[0] != 0 or start[-1] != len(partner) or (np.diff(start) < 0).any():
-        return "the parts of its transform do not follow one another"
-    if len(partner) and not (partner.min() >= 0 and partner.max() < d):
-        return "its transform names a feature that there is not"
-    return None
+    arrays = all(isinstance(a, np.ndarray) and a.dtype == kind and a.ndim == 1 for a, kind in kinds)
+    yield arrays, "its transform does not consist of arrays"
+    yield np.isfinite(np.concatenate([centre, share])).all(), "its transform has numbers that are not finite"
+    sizes = len(centre), len(start), len(partner)
+    yield sizes == (d, d + 1, len(share)), "its transform has not the size of its features"
+    follows = start[0] == 0 and start[-1] == len(partner) and (np.diff(start) >= 0).all()
+    yield follows, "the parts of its transform do not follow one another"
+    yield ((partner >= 0) & (partner < d)).all(), "its transform names a feature that there is not"

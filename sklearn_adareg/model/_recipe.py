@@ -25,6 +25,11 @@ class DamagedState(ValueError):
         )
 
 
+def first_unmet(checks):
+    """The first clause among pairs of whether something fits and a clause if not; None if all do. Later pairs are not asked for."""
+    return next((clause for fits, clause in checks if not fits), None)
+
+
 class ModelShape(NamedTuple):
     """The weight vectors of a model."""
 

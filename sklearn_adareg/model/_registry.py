@@ -308,6 +308,7 @@ def potential(given):
         time_varying=given.time_varying,
         has_own_step_size=True,
         in_python=True,
+        value=None if type(given).value is SpectralPotential.value else given.value,
         auto=(1.0, 1.0),
         theory="a user's potential brings its own step size",
     )

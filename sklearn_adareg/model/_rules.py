@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import partial
 from math import log10
 from numbers import Integral, Real
+from operator import attrgetter
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -153,17 +154,17 @@ def check_pairs(params):
             f"average={int(average)} is ambiguous, since True == 1; pass True for the uniform average or the float "
             f"{float(average)} for weights t**{float(average)}."
         )
-    if not isinstance(params["eta"], str) and params["epsilon"] != "theory" and _has_own_step_size(params["potential"]):
+    own_steps = params["potential"] != "auto" and _registry.potential(params["potential"]).has_own_step_size
+    if not isinstance(params["eta"], str) and params["epsilon"] != "theory" and own_steps:
         raise ValueError(
             f"eta={shown(params['eta'])} has no effect with potential={params['potential']!r}, whose psi has its step size inside; "
             "leave eta='auto'."
         )
-    if not isinstance(params["blocks"], str) and not _may_have_blocks(structure):
-        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_blocks)
-        _warn_ignored("blocks", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
-    if params["rank"] != DEFAULT_RANK and not _may_have_rank(structure):
-        others = _registry.names(_registry.STRUCTURES, lambda entry: entry.has_rank)
-        _warn_ignored("rank", params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
+    given = {"blocks": not isinstance(params["blocks"], str), "rank": params["rank"] != DEFAULT_RANK}
+    for parameter in (each for each, is_given in given.items() if is_given):
+        others = _registry.names(_registry.STRUCTURES, attrgetter(f"has_{parameter}"))
+        if structure == "auto" or not getattr(_registry.STRUCTURES[structure], f"has_{parameter}"):
+            _warn_ignored(parameter, params, f"structure={structure!r}; use structure {' or '.join(others)}, or leave")
     if params["radius"] is not None and name is None:
         _warn_ignored("radius", params, "domain=None; pass a domain, or leave")
     if params["l1_ratio"] > 0 and not alpha > 0:
@@ -261,18 +262,6 @@ def may_take_l1(params, structure):
     potential = params["potential"]
     newton = _registry.potential(entry.auto_potential if potential == "auto" else potential).newton
     return entry.takes_l1 or (entry.newton and newton and learns_steps(params))
-
-
-def _may_have_blocks(structure):
-    return structure != "auto" and _registry.STRUCTURES[structure].has_blocks
-
-
-def _may_have_rank(structure):
-    return structure != "auto" and _registry.STRUCTURES[structure].has_rank
-
-
-def _has_own_step_size(potential):
-    return potential != "auto" and _registry.potential(potential).has_own_step_size
 
 
 def check_average(average, rounds):

@@ -179,25 +179,19 @@ def mean_loss(state, X, targets, weights):
 
 def residual_units(state):
     """The root mean square ρ of the residuals so far, per weight vector; 1 where residuals have no unit of their own."""
-    units = np.ones(state.recipe.n_outputs)
-    if _registry.METHODS[state.recipe.method].learner and state.recipe.degree > 0:
+    recipe, method = state.recipe, _registry.METHODS[state.recipe.method]
+    units = np.ones(recipe.n_outputs)
+    if recipe.relative or (method.learner and recipe.degree > 0):
         for block in state.blocks:
-            squares, weights = block.arrays["units"].T
+            of_steps = block.arrays.get(method.prefix + "residuals"), block.arrays.get("weight")
+            squares, weights = block.arrays["units"].T if method.learner else of_steps
             rho = np.sqrt(squares / np.where(weights > 0, weights, 1.0))
-            units[block.outputs()] = np.where(rho > 0, rho, 1.0)
-    elif state.recipe.relative:
-        for block in state.blocks:
-            prefix = _registry.METHODS[block.recipe.method].prefix
-            squares = block.arrays[prefix + "residuals"]
-            rho = np.sqrt(squares / block.arrays["weight"])
             units[block.outputs()] = np.where(rho > 0, rho, 1.0)
     return units
 
 
 def rows_of(state, X):
     """The rows of X as each block reads them."""
-    if len(state.blocks) == 1:
-        return [make_rows(X, reading_of(state.blocks[0]), state.feature_transform)]
     return [make_rows(X, reading_of(block), state.feature_transform) for block in state.blocks]
 
 

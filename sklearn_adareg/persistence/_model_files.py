@@ -76,7 +76,7 @@ def save_model(model, path):
     path = Path(path)
     pack = partial(_skops_archive if _is_skops(path) else _archive, model)
     content = pack(zipfile.ZIP_DEFLATED)
-    if _expanded(content) > _most(content):
+    if _expanded(content) > max(AT_LEAST, EXPANSION * len(content)):
         content = pack(zipfile.ZIP_STORED)
     with OutputFile(path) as file:
         file.write(_sealed(content))
@@ -120,7 +120,7 @@ def load_model(path, *, max_bytes=None):
         raise FileNotFoundError(f"There is no file {path}; check the name.")
     content = path.read_bytes()
     try:
-        expanded, most = _expanded(_unsealed(content)), max_bytes or _most(content)
+        expanded, most = _expanded(_unsealed(content)), max_bytes or max(AT_LEAST, EXPANSION * len(content))
         if expanded <= most:
             model = read(content)
             if isinstance(model, BaseEstimator | AdaReg):
@@ -217,11 +217,6 @@ def _expanded(content):
         )
 
 
-def _most(content):
-    """What it may take."""
-    return max(AT_LEAST, EXPANSION * len(content))
-
-
 # ---- the archive ---------------------------------------------------------------------------------------------------
 
 
@@ -282,7 +277,6 @@ def _from_archive(data):
         content = json.loads(archive.read("model.json"))
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}")
-
         return _value(content["model"], partial(_array, archive, set()))
 
 

@@ -38,10 +38,8 @@ class OutputFile:
         stream = _standard_stream(old)
         if stream is not None:
             stream.flush()
-            self.file = open(os.dup(stream.fileno()), f"w{kind}", **text)
-            return self.file
         if is_written_to(self.path):
-            self.file = open(self.path, f"w{kind}", **text)
+            self.file = open(self.path if stream is None else os.dup(stream.fileno()), f"w{kind}", **text)
             return self.file
         if old is not None and not os.access(self.path, os.W_OK):
             raise PermissionError(f"{self.path} is write-protected; allow it to be written, or name another file.")
@@ -111,15 +109,11 @@ def check_outputs(outputs, inputs=()):
     for number, (what, path) in enumerate(outputs):
         if path != STANDARD_OUTPUT:
             _check_place(what, Path(path))
-        for other in inputs:
+        taken = [("the input", other) for other in inputs] + [(f"{name} in", other) for name, other in outputs[:number]]
+        for name, other in taken:
             if _are_one_file(path, other):
                 raise ValueError(
-                    f"{what.capitalize()} would replace the input {other}{_also(path, other)}; name another file."
-                )
-        for earlier, other in outputs[:number]:
-            if _are_one_file(path, other):
-                raise ValueError(
-                    f"{what.capitalize()} would replace {earlier} in {other}{_also(path, other)}; name another file."
+                    f"{what.capitalize()} would replace {name} {other}{_also(path, other)}; name another file."
                 )
 
 

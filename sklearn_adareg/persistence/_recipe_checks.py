@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from ..model import _feature_blocks, _registry, _rules
-from ..model._recipe import Recipe
+from ..model._recipe import Recipe, first_unmet
 from ..model._rows import LARGEST_INDEX
 from ..model._rules import COMMON_CONSTRAINTS, Registered
 
@@ -19,24 +19,19 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 SEVERAL = ("eta", "epsilon")  # fields that may have a value for each of some weight vectors
 MEMORIES = ("kept", "diagonal_kept")  # λ of the candidates of a learner
 MOST_CANDIDATES = 16  # of each of these
+SHARED = ("potential", "structure", "domain", "radius", "update", "alpha", "l1_ratio", "refresh")
 CONSTRAINTS = {
-    **{
-        name: COMMON_CONSTRAINTS[name]
-        for name in ("potential", "structure", "domain", "radius", "update", "alpha", "l1_ratio")
-    },
+    **{name: COMMON_CONSTRAINTS[name] for name in SHARED},
     "method": [Registered(_registry.METHODS)],
     "rank": [*COMMON_CONSTRAINTS["rank"], None],
     "degree": [Interval(Integral, 0, 2, closed="both")],
     "d": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "n_outputs": [Interval(Integral, 1, LARGEST_INDEX, closed="both")],
     "blocks": [tuple, None],
-    "eta": [POSITIVE, tuple],
-    "epsilon": [POSITIVE, tuple],
-    "kept": [tuple],
-    "diagonal_kept": [tuple],
+    **{name: [POSITIVE, tuple] for name in SEVERAL},
+    **{name: [tuple] for name in MEMORIES},
     "average": ["boolean", POSITIVE],
     "half_life": [Interval(Real, 1, None, closed="left"), None],
-    "refresh": COMMON_CONSTRAINTS["refresh"],
     "start": [Interval(Real, 0, None, closed="left")],
     "potential_parameters": [dict],
     "loss_parameters": [dict],
@@ -57,13 +52,9 @@ def mismatch(recipe, classes, own_constraints):
         or _wrong_parameters(recipe, {**COMMON_CONSTRAINTS, **own_constraints})
         or _wrong_pairs(recipe)
         or _wrong_blocks(recipe)
-        or next(
-            (
-                f"its {name} is {values[name]!r}, which does not follow from the rest of its recipe"
-                for name, fits in _what_follows(recipe, classes)
-                if not fits
-            ),
-            None,
+        or first_unmet(
+            (fits, f"its {name} is {values[name]!r}, which does not follow from the rest of its recipe")
+            for name, fits in _what_follows(recipe, classes)
         )
     )
 
@@ -99,30 +90,27 @@ def _wrong_members(recipe):
         fits = recipe.rates if method.several and not method.learner else None
         if isinstance(value, tuple) and name != method.several and len(value) != fits:
             return f"its {name} has {len(value)} values"
-    return _wrong_candidates(recipe, method.learner)
+    return first_unmet(_of_candidates(recipe, method.learner))
 
 
-def _wrong_candidates(recipe, learner):
-    """Why the priors and memories of a learner are none, or what another method would do with them, in a clause."""
+def _of_candidates(recipe, learner):
+    """The priors and memories of a learner, which other methods have not."""
     if not learner:
-        has = next((name for name in (*MEMORIES, "coupled") if vars(recipe)[name]), None)
-        return has and f"it has {has}, which its method {recipe.method!r} has not"
-    sizes = {name: len(vars(recipe)[name]) for name in ("epsilon", *MEMORIES)}
-    for name, size in sizes.items():
-        if size > MOST_CANDIDATES:
-            return f"its {name} has {size} values"
-    if not recipe.kept or list(recipe.kept) != sorted(recipe.kept, reverse=True):
-        return f"its kept is {recipe.kept!r}, where the longest memory comes first"
-    return None
+        for name in (*MEMORIES, "coupled"):
+            yield not vars(recipe)[name], f"it has {name}, which its method {recipe.method!r} has not"
+        return
+    for name in ("epsilon", *MEMORIES):
+        size = len(vars(recipe)[name])
+        yield size <= MOST_CANDIDATES, f"its {name} has {size} values"
+    descends = recipe.kept and list(recipe.kept) == sorted(recipe.kept, reverse=True)
+    yield descends, f"its kept is {recipe.kept!r}, where the longest memory comes first"
 
 
 def _wrong_parameters(recipe, constraints):
     """Why the parameters of its potential and of its loss, and the limits of "theory", are none, in a clause."""
-    for entry, name, found in (
-        (_registry.potential(recipe.potential), "potential", recipe.potential_parameters),
-        (_registry.loss(recipe.loss), "loss", recipe.loss_parameters),
-    ):
-        if found.keys() != set(entry.parameters):
+    for name, entry_of in (("potential", _registry.potential), ("loss", _registry.loss)):
+        found = vars(recipe)[f"{name}_parameters"]
+        if found.keys() != set(entry_of(vars(recipe)[name]).parameters):
             return f"the parameters of its {name} are {found!r}"
         what = _out_of_range(found, constraints)
         if what is not None:
@@ -170,9 +158,8 @@ def _wrong_blocks(recipe):
     numbers = np.asarray(recipe.blocks)
     if numbers.dtype.kind != "i" or numbers.shape != (recipe.d,):
         return f"its blocks are not the numbers of the blocks of {recipe.d} features"
-    if not np.array_equal(_feature_blocks.in_order(numbers), numbers):
-        return "its blocks are not numbered in the order of their first features"
-    return None
+    ordered = np.array_equal(_feature_blocks.in_order(numbers), numbers)
+    return None if ordered else "its blocks are not numbered in the order of their first features"
 
 
 def _what_follows(recipe, classes):
@@ -202,7 +189,8 @@ def _what_follows(recipe, classes):
     yield "n_outputs", not n_classes or recipe.n_outputs == (n_classes if n_classes > 2 else 1)
     yield "rows_of_coef", recipe.rows_of_coef or (not n_classes and recipe.n_outputs == 1)
     yield "method", suits
-    yield "kept", not (learner and forgets) or recipe.kept == _kept_by(recipe.half_life)
+    # a half-life is the only memory of a learner
+    yield "kept", not (learner and forgets) or recipe.kept == (0.5 ** (1.0 / recipe.half_life),)
     yield "diagonal_kept", not (recipe.diagonal_kept and forgets)
     yield "coupled", not recipe.coupled or (recipe.joint and recipe.n_outputs > 1)
     yield "eta", not learner or recipe.eta == 1.0
@@ -219,14 +207,7 @@ def _what_follows(recipe, classes):
     yield "weights_as_rows", not recipe.weights_as_rows or (online and potential.weights_as_rows)
     penalised = learns and not learner and recipe.alpha > 0 and recipe.l1_ratio > 0
     yield "zeros", not recipe.zeros or penalised
-    yield ("paired", not recipe.paired or (stack and recipe.rates == 2 and pair == structure.auto_pair))
-    yield ("transformed", not recipe.transformed or (recipe.paired and not recipe.sparse and not forgets))
-    yield (
-        "recent",
-        not recipe.recent or (recipe.paired and not forgets and recipe.plain and recipe.average is not False),
-    )
-
-
-def _kept_by(half_life):
-    """λ of the only memory of a learner with a half-life."""
-    return (0.5 ** (1.0 / half_life),)
+    yield "paired", not recipe.paired or (stack and recipe.rates == 2 and pair == structure.auto_pair)
+    yield "transformed", not recipe.transformed or (recipe.paired and not recipe.sparse and not forgets)
+    averaged = recipe.paired and not forgets and recipe.plain and recipe.average is not False
+    yield "recent", not recipe.recent or averaged

@@ -15,7 +15,7 @@ from .._kernels.prequential import _records
 from .._kernels.state._setting import Setting
 from ..model import _feature_transform, _recipe, _registry, _rules
 from ..model._prequential import Progress
-from ..model._recipe import DamagedState
+from ..model._recipe import DamagedState, first_unmet
 from ..model._state import FORMAT, Block, Runtime, Snapshot, State, is_one_block
 from ..model._validation import FLOATS
 from . import _learner_arrays, _recipe_checks, _upgrade
@@ -78,7 +78,7 @@ def _made_of(kept, constraints):
     if strange:
         raise DamagedState(f"it lacks its {strange[0]}, or has one that it should not have")
     classes = kept["classes"]
-    _refuse(_mismatch_of_classes(classes, kept["class_counts"]))
+    _refuse(first_unmet(_of_classes(classes, kept["class_counts"])))
     try:
         recipe = _recipe.from_plain(kept["recipe"])
     except TypeError as error:
@@ -100,7 +100,9 @@ def _made_of(kept, constraints):
     _refuse(_records.Tracks.mismatch(state.progress.tracks, targets))
     state.beginning = _beginning(state, kept["beginning"])
     state.snapshot = _snapshot(recipe, kept["snapshot"])
-    state.reported = _numbers(kept["reported"], 2)
+    if len(kept["reported"]) != 2 or not all(isinstance(value, Real) for value in kept["reported"]):
+        raise DamagedState("what it has printed is not known")
+    state.reported = tuple(map(float, kept["reported"]))
     state.units_from_rows, state.one_run = bool(kept["units_from_rows"]), bool(kept["one_run"])
     return state
 
@@ -108,12 +110,6 @@ def _made_of(kept, constraints):
 def _refuse(what):
     if what is not None:
         raise DamagedState(what)
-
-
-def _numbers(values, how_many):
-    if len(values) != how_many or not all(isinstance(value, Real) for value in values):
-        raise DamagedState("what it has printed is not known")
-    return tuple(map(float, values))
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
@@ -189,17 +185,13 @@ def _mismatch_of_arrays(recipe, arrays, n_classes):
 # ---- what a state has beside them ------------------------------------------------------------------------------------
 
 
-def _mismatch_of_classes(classes, counts):
-    """Why these are no classes with their counts, in a clause; None if they are, or if there are none."""
-    if classes is None and counts is None:
-        return None
-    if type(classes) not in ARRAYS or classes.ndim != 1 or len(classes) < 2:
-        return "its classes are not a list of two or more labels"
-    if not (classes[1:] > classes[:-1]).all():
-        return "its classes are not sorted"
-    if not _is_array(counts, (len(classes),)) or not (counts >= 0).all():
-        return "its counts do not fit its classes"
-    return None
+def _of_classes(classes, counts):
+    """What classes have to be with their counts, if there are any."""
+    if not (classes is None and counts is None):
+        labels = type(classes) in ARRAYS and classes.ndim == 1 and len(classes) > 1
+        yield labels, "its classes are not a list of two or more labels"
+        yield (classes[1:] > classes[:-1]).all(), "its classes are not sorted"
+        yield _is_array(counts, (len(classes),)) and (counts >= 0).all(), "its counts do not fit its classes"
 
 
 def _is_array(found, shape, dtypes=(np.float64,)):
@@ -226,8 +218,7 @@ def _beginning(state, kept):
         )
         if not (fits and (weights > 0).all()):
             raise DamagedState("the first rows that it has kept are not rows, targets and weights")
-        allowed = [-1.0, 1.0] if n_classes == 2 else np.arange(n_classes)
-        if n_classes and not np.isin(targets, allowed).all():
+        if not _learner_arrays.are_of_classes(targets, n_classes):
             raise DamagedState("the first rows that it has kept are of none of its classes")
         parts.append((rows, targets, weights))
         ahead -= length

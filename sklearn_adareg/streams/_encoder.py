@@ -110,7 +110,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if unknown:
                 raise ValueError(
                     f"{given} names the column {unknown[0]!r}, and the table has none of that name; its columns are "
-                    f"{_listed(names)}."
+                    f"{_tables.listed(names)}."
                 )
         listed = (self.categories or {}).items()
         self.one_hot_ = {name: [_tables.level_name(value) for value in values] for name, values in listed}
@@ -293,11 +293,6 @@ def _places(table, name, values):
     nowhere = -(2**40)
     places = np.array([*(number.get(value, nowhere) for value in found), number.get("missing", nowhere)])
     return places[codes]
-
-
-def _listed(names):
-    shown = ", ".join(repr(name) for name in names[:10])
-    return shown + (", …" if len(names) > 10 else "")
 
 
 def hashed_places(tokens, n_hashed):

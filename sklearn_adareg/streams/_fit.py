@@ -214,7 +214,7 @@ class _Run:
         return np.column_stack(columns) if self.several else columns[0]
 
     def check_columns(self, names, weight=None):
-        present = f"{', '.join(map(repr, names[:10]))}{', …' if len(names) > 10 else ''}."
+        present = f"{_tables.listed(names)}."
         if self.target is None:
             raise ValueError(
                 f"target is None, and the rows of {self.stream.name} are tables; name the column to predict, one of {present}"

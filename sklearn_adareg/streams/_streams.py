@@ -209,8 +209,7 @@ def check_columns(path, present, asked):
         if name not in present:
             other = other_separator(present) or no_names(present)
             raise ValueError(
-                f"{path.name} has no column {name!r}; its columns are {', '.join(map(repr, present[:10]))}"
-                f"{', …' if len(present) > 10 else ''}{'; ' if other else ''}{other}."
+                f"{path.name} has no column {name!r}; its columns are {_tables.listed(present)}{'; ' if other else ''}{other}."
             )
 
 

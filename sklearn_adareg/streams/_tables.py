@@ -168,6 +168,11 @@ def rows_in(X):
     return X.num_rows if _is_arrow(X) else X.shape[0] if hasattr(X, "shape") else len(X)
 
 
+def listed(names):
+    """The first names of a list, for messages."""
+    return ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
+
+
 def _is_boolean(table, name):
     if _is_pandas(table):
         return str(table[name].dtype) in ("bool", "boolean")

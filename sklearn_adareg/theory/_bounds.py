@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ..model import _recipe, _registry, _runtime
-from ..model._spectral_potential import SpectralPotential
 from ..model._validation import shown
 from . import _candidates, _steps
 from ._closed_forms import kronecker_terms, ons_terms, pnorm_terms, spectral_terms
@@ -188,17 +187,13 @@ def _without_form(recipe, structure, potential):
     elif structure.spectrum is None:
         yield f"No closed form is known for structure={recipe.structure!r}."
     elif potential.exponent is None:
-        if not (_has_value(recipe.potential) if potential.in_python else potential.value):
+        if potential.value is None:
             yield f"potential={recipe.potential!r} has no value, the Φ(H) that the bound is made of; define it."
         if not (potential.operator_antitone or structure.own_steps or structure.one_step_size):
             yield (
                 f"potential={recipe.potential!r} is not declared operator-antitone, so H may grow from round to round; declare it, "
                 "or use structure 'diag' or 'iso'."
             )
-
-
-def _has_value(potential):
-    return type(potential).value is not SpectralPotential.value
 
 
 def _exponent(recipe):
@@ -288,11 +283,8 @@ def _steps_and_changes(recipe, potential, spectra):
     """Of each weight vector: eigenvalues of P_S G_T, of H_T, and Φ(H_T) − Φ(H_0)."""
     psi = _recipe.potential_kernel(recipe)
     eta = 1.0 if potential.has_own_step_size else recipe.eta
-    value = (
-        recipe.potential.value
-        if potential.in_python
-        else partial(potential.value, eta=eta, p=recipe.potential_parameters.get("p", 1.0))
-    )
+    p = recipe.potential_parameters.get("p", 1.0)
+    value = potential.value if potential.in_python else partial(potential.value, eta=eta, p=p)
     for spectrum in spectra:
         own = np.ascontiguousarray(spectrum)
         h, h0 = eta * psi(own), eta * psi(np.full(len(own), float(recipe.epsilon)))
@@ -303,8 +295,7 @@ def first_bracket(state):
     """The first term of Theorem 1, κ(G_T • H_T + Φ(H_T) − Φ(H_0))/2; NaN where Φ is not known or varies with time."""
     recipe = state.recipe
     structure, potential = _registry.STRUCTURES[recipe.structure], _registry.potential(recipe.potential)
-    known = _has_value(recipe.potential) if potential.in_python else potential.value is not None
-    if not known or potential.time_varying:
+    if potential.value is None or potential.time_varying:
         return np.nan
     exponent = 1.0 if potential.exponent is None else _exponent(recipe)
     kappa = _refresh_factor(recipe, structure, exponent)
