@@ -15,7 +15,7 @@ from ..model._state import class_numbers
 from ..model._validation import check_probability, check_rows, shown
 from ._base import BaseAdaReg, PrequentialMargins
 from ._documentation import document, of_rows, options, those_with
-from ._labels import at_least_two, distinct, encode, same_labels, two_numbers
+from ._labels import NEEDS_CLASSES, at_least_two, distinct, encode, same_labels, two_numbers
 
 
 def _gives_probabilities(estimator):
@@ -212,10 +212,7 @@ class AdaRegClassifier(ClassifierMixin, BaseAdaReg):
     @_fit_context(prefer_skip_nested_validation=True)
     def _first_rows(self, X, y, classes, sample_weight, prequential=None):
         if classes is None:
-            raise ValueError(
-                "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
-                "as classes=[...]."
-            )
+            raise ValueError(NEEDS_CLASSES)
         if np.size(classes) == 0:
             raise ValueError("classes is empty, and a classifier needs at least two; pass all labels as classes=[...].")
         return self._begin(X, y, sample_weight, at_least_two(distinct(classes)), prequential)

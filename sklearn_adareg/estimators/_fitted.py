@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from ..model import _kept_beginning, _runtime
@@ -45,11 +46,8 @@ class FittedLinearModel:
 
     def _publish_anew(self, state, shown):
         guard = guard_of(self)
-        if (
-            shown is not None
-            and guard.rounds.locked()
-            and _runtime.last_look(state) <= shown.rounds  # nothing newer was shown
-        ):
+        # while rounds are played, unless columns were shown alone since
+        if shown is not None and guard.rounds.locked() and state.runtime.looked_up[0] <= shown.rounds:
             return shown
 
         def compute():
@@ -190,8 +188,9 @@ class FittedLinearModel:
         """
         check_is_fitted(self)
         shown = self._publish()
-        coef = _sparse_container()(np.atleast_2d(_dense(shown.coef)))
-        self._state.snapshot = shown._replace(coef=coef)
+        coef = shown.coef.toarray() if sparse.issparse(shown.coef) else shown.coef
+        container = sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix
+        self._state.snapshot = shown._replace(coef=container(np.atleast_2d(coef)))
         return self
 
     def densify(self):
@@ -316,23 +315,10 @@ class FittedLinearModel:
                 if result is not None:
                     return result
             shown = self._publish_anew(state, shown)
-        return self._margins_of(X, shown.coef, shown.intercept, shown.limits)
-
-    def _margins_of(self, X, coef, intercept, limits=None):
-        return margins(X, coef if coef.ndim == 2 else coef.reshape(1, -1), intercept, limits)
+        coef = shown.coef if shown.coef.ndim == 2 else shown.coef.reshape(1, -1)
+        return margins(X, coef, shown.intercept, shown.limits)
 
 
 def is_current(shown, state):
     """Whether this is what the state has learnt so far."""
     return shown is not None and shown.rounds == state.rounds
-
-
-def _dense(coef):
-    return coef.toarray() if sparse.issparse(coef) else coef
-
-
-def _sparse_container():
-    """csr_array where scikit-learn is set to sparse arrays, else csr_matrix."""
-    from sklearn import get_config
-
-    return sparse.csr_array if get_config().get("sparse_interface") == "sparray" else sparse.csr_matrix

@@ -15,6 +15,10 @@ FIRST = np.zeros(1, dtype=np.intp)
 FIRST.flags.writeable = False
 PERMISSIVE = "allow_all_zero_weights" in signature(_check_sample_weight).parameters
 FEW = 20  # labels that are compared one by one
+NEEDS_CLASSES = (
+    "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
+    "as classes=[...]."
+)
 EXACT = 2.0**53  # up to here a float can be told from its neighbours
 
 

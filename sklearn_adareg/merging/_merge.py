@@ -23,7 +23,7 @@ from ..model import _feature_transform, _recipe, _registry, _runtime
 from ..model._guard import guard_of
 from ..model._prequential import NAMES, POINTS, WEIGHTED, Progress
 from ..model._state import State, copy_known, output_axes
-from ..model._validation import same_value, shown
+from ..model._validation import copy_features, same_value, shown
 from ._context import MergeContext
 from ._information import merge_learners
 from ._matrices import merge_blocks, merge_coordinatewise, merge_full, merge_kronecker
@@ -143,9 +143,7 @@ def merge_models(models, base=None, finally_=True):
     with np.errstate(all="ignore"):
         state = merge_states(states[: len(models)], None if base is None else states[-1], finally_)
     _check_finite(state)
-    for name in ("n_features_in_", "feature_names_in_"):
-        if hasattr(first, name):
-            setattr(merged, name, getattr(first, name))
+    copy_features(first, merged)
     merged._adopt(state, n_iter_=max(model.n_iter_ for model in models), loss_curve_=_mean_curve(models))
     return merged
 

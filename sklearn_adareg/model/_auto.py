@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _registry, _rules
 from ._recipe import Recipe
+from ._rows import LARGEST_INDEX
 
 FULL_UP_TO = 100  # "auto" takes the structure for few features up to this many
 MOST_PASSES = 100  # of fit, where max_iter is None and its stopping rule decides
@@ -88,7 +89,9 @@ def resolve_refresh(params, potential):
     refresh = params["refresh"]
     if refresh != "auto":
         return float(refresh)
-    return 0.0 if _rules.is_exact(params, potential.has_own_step_size) else AUTO_REFRESH
+    # Algorithm 1 to the letter: step sizes that were given, and features as they are
+    exact = params["scaling"] is None and (params["eta"] != "auto" or potential.has_own_step_size)
+    return 0.0 if exact else AUTO_REFRESH
 
 
 def choose_method(params, potential, structure, loss):
@@ -131,14 +134,16 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
     come in their own order, so that the last ones may tell most about the next.
     """
     d = X.shape[1]
-    _rules.check_width(d)
+    if d > LARGEST_INDEX:
+        raise ValueError(f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns.")
     potential, structure = resolve_names(params, d)
     _rules.check_outputs(structure, shape.n_outputs)
     entry, loss = _registry.potential(potential), _registry.loss(params["loss"])
     method = choose_method(params, entry, _registry.STRUCTURES[structure], loss)
     joint = shape.joint and shape.n_outputs > 1
     information = method == "information"
-    few = d + bool(params["fit_intercept"]) <= FEW_COORDINATES
+    intercept = bool(params["fit_intercept"])
+    few = d + intercept <= FEW_COORDINATES
     kept, diagonal_kept = (), ()
     if information:
         kept, diagonal_kept = choose_memories(params, few, joint, in_order)
@@ -155,14 +160,14 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         from ._feature_blocks import resolve
 
         blocks = resolve(params["blocks"], X, feature_names)
-    intercept = bool(params["fit_intercept"])
     online = params["scaling"] == "online" and not information  # whose sums need no units
+    half_life, plain = resolve_half_life(params["half_life"]), params["domain"] is None and not params["alpha"]
     recipe = Recipe(
         method=method,
         potential=potential,
         potential_parameters=dict(potential_parameters),
         paired=paired,
-        transformed=paired and not is_sparse and resolve_half_life(params["half_life"]) is None,
+        transformed=paired and not is_sparse and half_life is None,
         structure=structure,
         blocks=blocks,
         rank=int(params["rank"]) if _registry.STRUCTURES[structure].has_rank else None,
@@ -172,12 +177,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
         **shape._asdict(),
         intercept=intercept,
         sparse=is_sparse and not (information and few),
-        recent=paired
-        and in_order
-        and params["half_life"] == params["average"] == "auto"
-        and params["domain"] is None
-        and not params["alpha"],
-        half_life=resolve_half_life(params["half_life"]),
+        recent=paired and plain and in_order and params["half_life"] == params["average"] == "auto",
+        half_life=half_life,
         refresh=resolve_refresh(params, entry),
         start=0.0 if information else _registry.DOMAINS[params["domain"]].start(params["radius"], d),
         scaled=online,
@@ -208,9 +209,8 @@ def make_recipe(params, X, shape, theory_bounds, is_sparse, feature_names=None, 
 def _steps(params, potential, structure, method, joint):
     """Eta, epsilon and average, with "auto" resolved."""
     eta, epsilon = potential.auto_steps(structure)
-    priors = PRIORS
-    if joint:
-        priors = PENALISED_JOINT_PRIORS if params["alpha"] else JOINT_PRIORS
+    of_joint = PENALISED_JOINT_PRIORS if params["alpha"] else JOINT_PRIORS
+    priors = of_joint if joint else PRIORS
     auto = {
         "algorithm1": {"eta": eta, "epsilon": epsilon, "average": AUTO_AVERAGE},
         "information": {"eta": 1.0, "epsilon": priors, "average": False},

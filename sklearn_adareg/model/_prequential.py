@@ -30,8 +30,7 @@ class Progress:
     def copy(self):
         """Independent records that go on from here."""
         twin = object.__new__(Progress)
-        twin.sums, twin.points = self.sums.copy(), self.points.copy()
-        twin.tracks = self.tracks.copy()
+        vars(twin).update((name, array.copy()) for name, array in vars(self).items())
         return twin
 
     def total(self, name):
@@ -46,11 +45,9 @@ class Progress:
     def grid(self, name):
         """A sum at the points of the grid, and at the last row."""
         column, count = COUNT(name), int(self.sums[POINTS])
-        at = self.points[:count, column]
-        rows = self.total("rows")
-        if (count and self.points[count - 1, COUNT("rows")] == rows) or rows == 0:
-            return at.copy()
-        return np.append(at, self.sums[column])
+        at, rows = self.points[:count, column], self.total("rows")
+        complete = rows == 0 or (count and self.points[count - 1, COUNT("rows")] == rows)
+        return at.copy() if complete else np.append(at, self.sums[column])
 
     def curve(self, classes):
         """Means so far and since the last point, by name."""

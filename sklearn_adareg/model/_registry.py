@@ -162,10 +162,6 @@ def _sketch_kernel(recipe):
     return _by_potential(path + "SketchONS", path + "SketchSpectral")(recipe)
 
 
-def _diag_kernel(recipe):
-    return _load("preconditioners.diagonal._diagonal." + ("PairedDiagonal" if recipe.paired else "Diagonal"))
-
-
 def _iso_kernel(recipe):
     """Isotropic dual averaging moves every coordinate each round; without domain and penalty it is kept as one product."""
     if recipe.dual and recipe.plain:
@@ -218,7 +214,9 @@ STRUCTURES = {
         "(:math:`O(K^2 + d^2 + Kd)` per round)",
     ),
     "diag": Structure(
-        _diag_kernel,
+        lambda recipe: _load(
+            "preconditioners.diagonal._diagonal." + ("PairedDiagonal" if recipe.paired else "Diagonal")
+        ),
         **having("takes_more_outputs takes_l1 stack sparse_rounds forgets tells_errors own_steps"),
         auto_pair=("pnorm", {"p": 2.0}),
         spectrum=_spectra.diagonal,

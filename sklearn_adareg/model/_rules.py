@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import _registry
-from ._rows import LARGEST_INDEX
 from ._spectral_potential import SpectralPotential
 from ._validation import shown
 
@@ -246,11 +245,6 @@ def learns_steps(params):
     return learns and not _registry.UPDATES[params["update"]].dual
 
 
-def is_exact(params, own_step_size):
-    """Whether the rounds are Algorithm 1 to the letter: step sizes that were given, and features as they are."""
-    return params["scaling"] is None and (params["eta"] != "auto" or own_step_size)
-
-
 def has_l1(params):
     """Whether there is an L1 penalty."""
     return params["alpha"] > 0 and params["l1_ratio"] > 0
@@ -271,12 +265,6 @@ def check_average(average, rounds):
             f"average={average!r} gives weights t**{average} that overflow within {rounds} rounds; use a smaller one (2.0 to 4.0 "
             "already forgets the start)."
         )
-
-
-def check_width(d):
-    """Refuse more features than row indices can number."""
-    if d > LARGEST_INDEX:
-        raise ValueError(f"X has {d} features, and at most {LARGEST_INDEX} are supported; hash them to fewer columns.")
 
 
 def check_forgetting(recipe):

@@ -132,11 +132,6 @@ def few_columns(state, X):
     return SPARSER * columns <= d
 
 
-def last_look(state):
-    """The round after which columns were last published without the others; −1 where there was none."""
-    return state.runtime.looked_up[0]
-
-
 def margins_at(state, X):
     """The margins of a few sparse rows, (n_rows, n_outputs), as ``margins_now``, in O(nnz); None where they overflow."""
     pointers = np.ascontiguousarray(X.indptr, dtype=np.intp)

@@ -23,7 +23,10 @@ class Runtime:
     method = None  # of a block: the compiled method
     reading = None  # of a block: how its structure reads rows
     records = None  # of a state: the compiled prequential records
-    looked_up = (-1, 0)  # of a state: its rounds, and how many columns were asked for since
+    looked_up = (
+        -1,
+        0,
+    )  # of a state: its rounds when columns were last published alone (−1: never), and how many were since
     pace = None  # of a state: seconds per round
 
 

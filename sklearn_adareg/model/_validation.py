@@ -78,6 +78,13 @@ def plain_targets(y, n_rows, numeric):
     return y if kind in "iub" or (kind == "U" and not numeric) else None
 
 
+def copy_features(estimator, to):
+    """Give another estimator what this one knows of the features."""
+    known = vars(estimator)
+    vars(to).update((name, known[name]) for name in ("n_features_in_", "feature_names_in_") if name in known)
+    return to
+
+
 def known_shape(estimator, X):
     """Whether X is as wide as what the estimator was fitted on, and has no column names to compare."""
     return X.shape[1] == estimator.n_features_in_ and "feature_names_in_" not in vars(estimator)

@@ -77,35 +77,24 @@ def _recipe(old, parameters):
     joint = bool(old.joint and old.n_outputs > 1)
     few = old.D <= _auto.FEW_COORDINATES
     follows = bool((old.memories < 1.0).any())  # changes
-    half_life = old.half_life if old.half_life is not None or not follows else "auto"
-    kept, diagonal_kept = _auto.choose_memories(
-        {"half_life": half_life, "domain": old.domain, "loss": old.loss, "alpha": old.alpha, "l1_ratio": old.l1_ratio},
-        few,
-        joint,
-        follows,
-    )
+    asked = {name: vars(old)[name] for name in ("half_life", "domain", "loss", "alpha", "l1_ratio")}
+    if follows and old.half_life is None:
+        asked["half_life"] = "auto"
+    kept, diagonal_kept = _auto.choose_memories(asked, few, joint, follows)
     epsilon = (parameters or {}).get("epsilon", "auto")
     if isinstance(epsilon, str):
         epsilon = _auto.JOINT_PRIORS if joint else _auto.PRIORS
     known = {name: vars(old)[name] for name in Recipe.__dataclass_fields__}
-    none = dict.fromkeys(
-        "paired transformed scaled relative counted shifted weights_as_rows zeros recent".split(), False
-    )
-    return Recipe(
-        **{
-            **known,
-            **none,
-            "method": "information",
-            "eta": 1.0,
-            "epsilon": tuple(np.ravel(epsilon).tolist()),
-            "kept": kept,
-            "diagonal_kept": diagonal_kept,
-            "coupled": joint and old.n_outputs * old.D <= _auto.MOST_COUPLED,
-            "average": False,
-            "sparse": bool(old.sparse) and not few,
-            "start": 0.0,
-        }
-    )
+    none = "average paired transformed scaled relative counted shifted weights_as_rows zeros recent".split()
+    chosen = {
+        "method": "information",
+        "epsilon": tuple(np.ravel(epsilon).tolist()),
+        "kept": kept,
+        "diagonal_kept": diagonal_kept,
+        "coupled": joint and old.n_outputs * old.D <= _auto.MOST_COUPLED,
+        "sparse": bool(old.sparse) and not few,
+    }
+    return Recipe(**{**known, **dict.fromkeys(none, False), **chosen, "eta": 1.0, "start": 0.0})
 
 
 class FormerBlock:

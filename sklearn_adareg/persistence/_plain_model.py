@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from ..model import _margins, _registry
+from ..model._validation import copy_features
 
 UNLIMITED = 1e300
-FACTS = ("n_features_in_", "feature_names_in_")
 
 
 def plain_model(estimator, limits=True):
@@ -19,7 +19,7 @@ def plain_model(estimator, limits=True):
     shown = estimator._publish()
     coef, intercept = shown.coef, np.array(shown.intercept)
     if not limits or shown.limits is None or not (np.abs(shown.limits) < UNLIMITED).any():
-        return _with_facts(_linear_model(estimator, coef, intercept), estimator)
+        return copy_features(estimator, _linear_model(estimator, coef, intercept))
     step, coef, intercept = _limiting_step(estimator, shown.limits, coef, intercept)
     return make_pipeline(step, _linear_model(estimator, coef, intercept))
 
@@ -40,21 +40,13 @@ def _limiting_step(estimator, limits, coef, intercept):
     weighted = np.asarray((coef != 0).sum(axis=0) if coef.ndim == 2 else coef != 0).ravel() > 0
     if estimator._state.recipe.sparse or (unlimited & weighted).any():
         step = FunctionTransformer(limit_values, validate=True, accept_sparse=True, kw_args={"limits": limits})
-        return _with_facts(step.fit(np.zeros((1, limits.shape[1]))), estimator), coef, intercept
+        return copy_features(estimator, step.fit(np.zeros((1, limits.shape[1])))), coef, intercept
     low, high = np.where(unlimited, 0.0, low), np.where(unlimited, 0.0, high)
     step = MinMaxScaler(clip=True).fit(np.stack([low, high]))
     intercept = intercept + np.asarray(coef @ low).ravel()
     widths = 1.0 / step.scale_
     coef = sparse.csr_matrix(coef.multiply(widths)) if sparse.issparse(coef) else coef * widths
-    return _with_facts(step, estimator), coef, intercept
-
-
-def _with_facts(first, estimator):
-    """The first step, with what it is to know of the features."""
-    for fact in FACTS:
-        if fact in vars(estimator):
-            setattr(first, fact, getattr(estimator, fact))
-    return first
+    return copy_features(estimator, step), coef, intercept
 
 
 def _linear_model(estimator, coef, intercept):

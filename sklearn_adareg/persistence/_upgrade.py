@@ -9,8 +9,6 @@ from . import _former_default
 from ._former_default import COLUMNS
 
 OF_0_1 = ("newton", "rates", "p", "regression", "lighter")  # names that had other meanings
-
-
 RENAMED = {
     "lanes": "n_outputs",
     "lanes_are_classes": "outputs_are_classes",
@@ -33,12 +31,8 @@ def upgrade_state(kept, parameters):
     if _former_default.is_former(kept["recipe"]):
         kept = _former_default.upgrade(kept, parameters)
     recipe = to_plain(from_plain(kept["recipe"]))  # with fields that it had not
-    snapshot = kept["snapshot"]
-    return {
-        **kept,
-        "recipe": recipe,
-        "snapshot": None if snapshot is None else (*snapshot, None),  # no value was limited
-    }
+    snapshot = kept["snapshot"] and (*kept["snapshot"], None)  # no value was limited
+    return {**kept, "recipe": recipe, "snapshot": snapshot}
 
 
 def _of_format_4(kept, parameters):

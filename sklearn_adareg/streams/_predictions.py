@@ -88,11 +88,9 @@ class PredictionFile:
 
 def _is_abandoned(path):
     """Whether there is a file that no process writes to any more."""
-    try:
-        with open(path, "rb") as file:
-            return _lock(file)
-    except FileNotFoundError:
-        return False
+    with suppress(FileNotFoundError), open(path, "rb") as file:
+        return _lock(file)
+    return False
 
 
 def _lock(file):

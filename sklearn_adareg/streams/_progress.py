@@ -24,12 +24,11 @@ class Progress(NamedTuple):
         if self.loss is not None:
             parts.append(f"loss {self.loss:.4g}")
         if self.finished:
-            parts.append(f"{duration(self.seconds)} in all")
-        else:
-            if self.done is not None:
-                parts.insert(0, f"{100 * self.done:3.0f} %")
-            if self.seconds_left is not None:
-                parts.append(f"{duration(self.seconds_left)} left")
+            return ", ".join([*parts, f"{duration(self.seconds)} in all"])
+        if self.done is not None:
+            parts.insert(0, f"{100 * self.done:3.0f} %")
+        if self.seconds_left is not None:
+            parts.append(f"{duration(self.seconds_left)} left")
         return ", ".join(parts)
 
 

@@ -5,6 +5,7 @@ import threading
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from numbers import Integral
 from pathlib import Path
@@ -235,11 +236,9 @@ def other_separator(names):
 def no_names(names):
     """What to set where the first line of a CSV file has numbers in it, not names; else nothing."""
     for name in names:
-        try:
+        with suppress(ValueError):
             float(name)
-        except ValueError:
-            continue
-        return "if these are values, pass header=False (--no-header), and the columns are called 0, 1, 2"
+            return "if these are values, pass header=False (--no-header), and the columns are called 0, 1, 2"
     return ""
 
 
@@ -317,9 +316,7 @@ class ReadAhead:
 
     def _put(self, value):
         while not self.over.is_set():
-            try:
+            with suppress(queue.Full):
                 self.queue.put(value, timeout=PATIENCE)
                 return True
-            except queue.Full:
-                continue
         return False

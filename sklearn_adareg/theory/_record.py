@@ -259,9 +259,8 @@ class _Sums:
         self.state, recipe = state, state.recipe
         self.structure = _runtime.method_of(state.blocks[0]).structure
         self.domain, self.d = _recipe.domain_kernel(recipe), recipe.d
-        entry = _registry.DOMAINS[recipe.domain]
         # points inside of these are known not to be projected
-        self.has_inside = entry.bounded and recipe.start == 0.0
+        self.has_inside = _registry.DOMAINS[recipe.domain].bounded and recipe.start == 0.0
         self.free = recipe.domain is None
         self.x = self.first = self.structure.last_iterate()[0].copy()
         self.loss = self.linear = self.along = 0.0

@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, indexable
 
 from ..estimators._documentation import of_rows
+from ..estimators._labels import NEEDS_CLASSES
 from ..model._interrupts import in_threads
 from ._trials import Standing, Trial, cut, given, judge_by
 
@@ -211,10 +212,7 @@ class ProgressiveSearch(MetaEstimatorMixin, BaseEstimator):
             search._trials = [one.copy() if one.learns else one for one in self._trials]
         else:
             if is_classifier(self.estimator) and classes is None:
-                raise ValueError(
-                    "partial_fit needs classes in its first call, since later rows may bring labels that these lack; pass all labels "
-                    "as classes=[...]."
-                )
+                raise ValueError(NEEDS_CLASSES)
             search._begin(
                 None if classes is None else np.unique(classes),
                 self.min_rows or _first_rung(X, FIRST_RUNG, LAST_FIRST_RUNG),

@@ -81,9 +81,7 @@ class Trial:
         found = parts[(parts[:, 0] >= row) & (parts[:, 0] < before)]
         if not len(found) and before == np.inf:  # few rows, and no part begins that late
             found = parts[-1:]
-        if not len(found):
-            return np.array([np.nan]), np.ones(1)
-        return found[:, 1] / found[:, 2], found[:, 2]
+        return (found[:, 1] / found[:, 2], found[:, 2]) if len(found) else (np.array([np.nan]), np.ones(1))
 
     def loss(self, since):
         """Mean loss from a row on; infinite where it is not finite."""
