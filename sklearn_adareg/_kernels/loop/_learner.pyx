@@ -39,39 +39,54 @@ from ..information import _columns
 
 import numpy as np
 
+# What Python asks for, too; kernels have these numbers as constants below.
 KEPT = 1024                      # rows of the beginning
 MOST = 256                       # rows of a block
-FRACTION = 40                    # of the rows so far, in a block
-PER_BLOCK = 25                   # coordinates for each row that a block has at least
 GROWTH = 1.5                     # of the rows kept, between two linearisations of all of them
-STEPS = 4                        # of Newton's method then
 ROWS_PER_WEIGHT = 10             # before a weak prior takes part
 WEAK = 0.1                       # a prior below is weak
-SHORT_PRIOR = 0.25               # of short memories, and of diagonal ones
-DIAGONAL_PRIOR = 0.5
-cdef double INTERCEPT_PRIOR = 0.1
-cdef double LEAST_CURVATURE = 1e-5
-cdef double SLACK = 1e-3         # a row: how much the loss of the rows judged may grow in one step
-cdef double LEAST_STEP = 1e-3
-cdef double SETTLED = 0.01       # nats, or units of the loss, of all rows: Newton's method ends where less is to be gained
-cdef double LARGEST = 1e290
-cdef double OF_SQUARES = 4.0         # mean squares of residuals, in which squared losses are weighed
-PER_D_SHORT = 1.0
-cdef double PER_D = 2.0
-cdef double DAMP = 0.05
-cdef double RARE = 0.25
-cdef double JUMP = 100.0          # of a variance, after which a point is no start in its raw units
-cdef double LARGEST_EXPONENT = 300.0
-cdef double OF_LEVEL = 1e-9        # residuals below are rounding
-REST_BELOW = 0.02                # weight of candidates that forget, below which they rest
 CYCLE = 256                      # rows of a rest and of the trial after it
-TRIAL = 32                       # rows of a trial, and half of those after a rise of the losses
-RISEN = 2.5                      # standard deviations of the recent mean loss: a rise
-RECENT_ROWS = 16                 # of that mean
-LEVEL_ROWS = 1024                # of the mean that it is compared with
-EXTREME = 4.0                    # standard deviations: no loss counts more in either
-cdef double RECENT = 2.0         # a residual counts towards the scale as this power of its row's number
-cdef double ROUNDING = 1e-10       # of an objective, which is no growth
+cdef Py_ssize_t MOST_KEPT = KEPT
+cdef Py_ssize_t LONGEST = MOST
+cdef double GROWING = GROWTH
+cdef double PER_WEIGHT = ROWS_PER_WEIGHT
+cdef double WEAK_PRIOR = WEAK
+# blocks
+cdef Py_ssize_t FRACTION = 40        # of the rows so far, in a block
+cdef Py_ssize_t JOINT_FRACTION = 10  # the same of a softmax, whose systems are large
+cdef Py_ssize_t PER_BLOCK = 25       # coordinates for each row that a block has at least
+# priors, of what a feature is measured with
+cdef double SHORT_PRIOR = 0.25       # of short memories at least, or ``PER_D_SHORT`` times D
+cdef double PER_D_SHORT = 1.0
+cdef double DIAGONAL_PRIOR = 0.5     # of diagonal candidates at least, or ``PER_D`` times D
+cdef double PER_D = 2.0
+cdef double INTERCEPT_PRIOR = 0.1
+cdef double RARE = 0.25              # of the square of a feature's reach, which strong priors measure it with at least
+# curvatures and proposals
+cdef double LEAST_CURVATURE = 1e-5
+cdef double DAMP = 0.05              # of the square of a slope, which is curvature of a row that is read once
+cdef Py_ssize_t STEPS = 4            # of Newton's method on the rows kept, at most
+cdef double SETTLED = 0.01           # nats, or units of the loss, of all rows: it ends where less is to be gained
+cdef double SLACK = 1e-3             # a row: how much the loss of the rows judged may grow in one step
+cdef double LEAST_STEP = 1e-3
+cdef double JUMP = 100.0             # of a variance, after which a point is no start in its raw units
+# residuals
+cdef double OF_SQUARES = 4.0         # mean squares of residuals, in which squared losses are weighed
+cdef double RECENT = 2.0             # a residual counts towards the scale as this power of its row's number
+cdef double OF_LEVEL = 1e-9          # residuals below are rounding
+# rests
+cdef double REST_BELOW = 0.02        # weight of candidates that forget, below which they rest
+cdef double TRIAL = 32               # rows of a trial, and half of those after a rise of the losses
+cdef double REST = CYCLE - TRIAL
+cdef double RISEN = 2.5              # standard deviations of the recent mean loss: a rise
+cdef double RECENT_ROWS = 16         # of that mean
+cdef double LEVEL_ROWS = 1024        # of the mean that it is compared with
+cdef double EXTREME = 4.0            # standard deviations: no loss counts more in either
+cdef double LARGEST_WATCHED = 1e140  # whose square is a number
+# rounding and overflow
+cdef double LARGEST = 1e290
+cdef double LARGEST_EXPONENT = 300.0
+cdef double ROUNDING = 1e-10         # of an objective, which is no growth
 cdef double UNIT_ROUNDING = 1e-200
 cdef enum:
     VECTOR = 4
@@ -79,24 +94,6 @@ cdef enum:
     ROWS, BEGINNING, ANEW, SCHEDULE      # in ``numbers``; then for each memory when it is due, and how many rows it has absorbed
     # in ``rests``: until when candidates rest, when that is decided, and mean, variance and recent mean of the losses published
     WAKE = 0, DECIDE, LEVEL, SPREAD, LATELY, OF_RESTS
-cdef double GROWING = GROWTH
-cdef double WEAK_PRIOR = WEAK
-cdef double PER_WEIGHT = ROWS_PER_WEIGHT
-cdef double DIAGONAL_RIDGE = DIAGONAL_PRIOR
-cdef Py_ssize_t MOST_KEPT = KEPT
-cdef Py_ssize_t LONGEST = MOST
-cdef Py_ssize_t PART = FRACTION
-cdef Py_ssize_t PER_ROW = PER_BLOCK
-cdef Py_ssize_t JOINT_PART = 10     # the same of a softmax, whose systems are large
-cdef Py_ssize_t MOST_STEPS = STEPS
-cdef double LIGHT = REST_BELOW
-cdef double REST = CYCLE - TRIAL
-cdef double AWAKE = TRIAL
-cdef double RISE = RISEN
-cdef double LATE = RECENT_ROWS
-cdef double LONG = LEVEL_ROWS
-cdef double FAR = EXTREME
-cdef double LARGEST_WATCHED = 1e140   # whose square is a number
 
 
 def _rounded(n, width):
@@ -682,22 +679,22 @@ cdef class Learner:
 
     cdef void consider_rest(self, Py_ssize_t p, double loss) noexcept nogil:
         """Candidates that forget begin to rest, or wake, for their weight and for the losses of what is published."""
-        cdef double t = self.clock[0] + 1.0, far, part = 1.0 / fmin(t, LONG)
+        cdef double t = self.clock[0] + 1.0, far, part = 1.0 / fmin(t, LEVEL_ROWS)
         cdef double* watched = &self.rests[p, 0]
-        far = watched[LEVEL] + FAR * sqrt(watched[SPREAD]) if self.numbers[BEGINNING] == 0.0 else LARGEST_WATCHED
+        far = watched[LEVEL] + EXTREME * sqrt(watched[SPREAD]) if self.numbers[BEGINNING] == 0.0 else LARGEST_WATCHED
         loss = loss if loss < far else far
-        watched[LATELY] += (loss - watched[LATELY]) / fmin(t, LATE)
+        watched[LATELY] += (loss - watched[LATELY]) / fmin(t, RECENT_ROWS)
         watched[LEVEL] += part * (loss - watched[LEVEL])
         watched[SPREAD] += part * ((loss - watched[LEVEL]) * (loss - watched[LEVEL]) - watched[SPREAD])
         if self.numbers[BEGINNING] != 0.0:
             return
         if self.resting(p):
-            if watched[LATELY] - watched[LEVEL] > RISE * sqrt(watched[SPREAD] / (2.0 * LATE - 1.0)):
-                watched[WAKE], watched[DECIDE] = t, t + 2.0 * AWAKE
+            if watched[LATELY] - watched[LEVEL] > RISEN * sqrt(watched[SPREAD] / (2.0 * RECENT_ROWS - 1.0)):
+                watched[WAKE], watched[DECIDE] = t, t + 2.0 * TRIAL
         elif t >= watched[DECIDE]:
-            watched[DECIDE] = t + AWAKE
-            if self.share.resting_part(p) < LIGHT:
-                watched[WAKE], watched[DECIDE] = t + REST, t + REST + AWAKE
+            watched[DECIDE] = t + TRIAL
+            if self.share.resting_part(p) < REST_BELOW:
+                watched[WAKE], watched[DECIDE] = t + REST, t + REST + TRIAL
 
     cdef void step_diagonals(self, Py_ssize_t p, const double* target, double weight) noexcept nogil:
         """A Newton step of each diagonal candidate: x ← x − 2g H z / (1 + (h' + 2h) zᵀHz), H = 1 / (λ-sums of h' z² + prior)."""
@@ -750,12 +747,12 @@ cdef class Learner:
         for i in range(self.D):
             for v in range(self.diagonals * self.C):
                 if i >= self.d:
-                    self.diagonal_ridge[i, v] = DIAGONAL_RIDGE
+                    self.diagonal_ridge[i, v] = DIAGONAL_PRIOR
                 else:
                     square = self.variances[i]
                     if self.regresses:
                         square = fmax(square, self.reaches[i] * of_memory(self.diagonal_kept[v]))
-                    self.diagonal_ridge[i, v] = fmax(DIAGONAL_RIDGE, PER_D * self.D) * square
+                    self.diagonal_ridge[i, v] = fmax(DIAGONAL_PRIOR, PER_D * self.D) * square
 
     # ---- blocks -----------------------------------------------------------------------------------------------------
 
@@ -768,11 +765,11 @@ cdef class Learner:
     cdef Py_ssize_t period(self, Py_ssize_t l) noexcept nogil:
         """The rows of the next block of a memory."""
         cdef double t = self.clock[0], rows = 1.0 / (1.0 - self.kept[l]) if self.kept[l] < 1.0 else t
-        cdef double part_of_all = fmin(t, rows) / (JOINT_PART if self.softmax else PART)
+        cdef double part_of_all = fmin(t, rows) / (JOINT_FRACTION if self.softmax else FRACTION)
         cdef Py_ssize_t part
         if self.numbers[BEGINNING] != 0.0 and not self.softmax:       # where each solution is judged by all rows
             part_of_all *= 1.0 + t / MOST_KEPT
-        part = max(<Py_ssize_t> part_of_all, self.D // PER_ROW)
+        part = max(<Py_ssize_t> part_of_all, self.D // PER_BLOCK)
         if l > 0:
             part = max(part, self.D // 2)
         return max(1, min(part, LONGEST))
@@ -1394,7 +1391,7 @@ cdef class Learner:
         """Newton's method on all rows kept, which are in ``Z``: the sums of the longest memory are those at its end."""
         cdef Py_ssize_t n = <Py_ssize_t> self.numbers[ROWS], _step
         cdef double gain
-        for _step in range(MOST_STEPS):
+        for _step in range(STEPS):
             self.centre_rows(0, n)
             self.margins_of_rows(0, n, &self.x[p, 0, 0], &self.old[0])
             memset(&self.G[p, 0, 0, 0, 0], 0, self.pairs * self.room * self.room * sizeof(double))
