@@ -30,6 +30,11 @@ FIRST_ROW = np.zeros(1, dtype=np.intp)
 NO_WEIGHTS = np.empty(0)
 
 
+def _of_structure(method, meaning):
+    """An attribute that the structure tells of each weight vector, of which there is one."""
+    return property(lambda self: getattr(self._structure(), method)()[0], doc=meaning)
+
+
 class AdaReg:
     r"""Algorithm 1 on convex losses of your own: you compute the gradients, it takes the steps.
 
@@ -240,10 +245,9 @@ class AdaReg:
         [block] = self._state.blocks
         return _runtime.method_of(block).structure
 
-    @property
-    def x(self):
-        """The iterate."""
-        return self._structure().last_iterate()[0]
+    x = _of_structure("last_iterate", "The iterate.")
+    G = _of_structure("accumulated", "P_S G as it is kept.")
+    H = _of_structure("preconditioner", "The matrix of the last step.")
 
     @property
     def average(self):
@@ -253,16 +257,6 @@ class AdaReg:
                 "This AdaReg keeps no average, since it was made with average=False; make it with average=True."
             )
         return self._structure().average()[0]
-
-    @property
-    def G(self):
-        """P_S G as it is kept."""
-        return self._structure().accumulated()[0]
-
-    @property
-    def H(self):
-        """The matrix of the last step."""
-        return self._structure().preconditioner()[0]
 
     @property
     def t(self):

@@ -279,20 +279,19 @@ class _Run:
     def learn(self, chunk, count):
         """Learn from one chunk, and write its predictions if asked to."""
         with self.located(self.rows, count):
-            if self.predictions is None:
-                self.learner.learn(chunk.X, chunk.y, chunk.weight, self.classes)
-            else:
-                self.learn_and_predict(self.predictions, chunk)
+            asked = self.predictions is not None
+            before = self.learner.learn(chunk.X, chunk.y, chunk.weight, self.classes, predict=asked)
+            if asked:
+                self.write(before, chunk.y)
         self.rows, self.end, self.done = self.rows + count, chunk.end, chunk.done
 
-    def learn_and_predict(self, file, chunk):
-        before = self.learner.learn_and_predict(chunk.X, chunk.y, chunk.weight, self.classes)
+    def write(self, before, y):
         names = self.learner.columns()
         if before.shape[1] != len(names):
             names = [f"prediction:{number}" for number in range(before.shape[1])]
-        several = 1 if np.ndim(chunk.y) == 1 else np.shape(chunk.y)[1]
+        several = 1 if np.ndim(y) == 1 else np.shape(y)[1]
         targets = ["target"] if several == 1 else [f"target:{number}" for number in range(several)]
-        file.write(chunk.y, before, targets, names)
+        self.predictions.write(y, before, targets, names)
 
     # ---- checkpoints ----------------------------------------------------------------------------------------------
 
@@ -379,24 +378,18 @@ class Learner:
             X = step.transform(X)
         return X
 
-    def learn(self, X, y, weight, classes):
-        """Learn from a chunk."""
+    def learn(self, X, y, weight, classes, predict=False):
+        """Learn from a chunk; if asked for, what was predicted for its rows before, (rows, columns of ``columns``)."""
         X = self.transform(X)
         self.check_size(X, y, classes)
-        self.final.partial_fit(X, y, **self._further(weight, classes))
-
-    def learn_and_predict(self, X, y, weight, classes):
-        """Learn from a chunk; what was predicted for its rows before, (rows, columns of ``columns``)."""
-        X = self.transform(X)
-        self.check_size(X, y, classes)
-        if not hasattr(self.final, "partial_fit_predict"):
-            before = self._predict(X) if is_fitted(self.final) else None
-            self.final.partial_fit(X, y, **self._further(weight, classes))
-            return before if before is not None else np.full((len(y), len(self.columns())), np.nan)
         further = self._further(weight, classes)
-        if self._gives_probabilities():
-            further["method"] = "predict_proba"
-        return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
+        if predict and hasattr(self.final, "partial_fit_predict"):
+            if self._gives_probabilities():
+                further["method"] = "predict_proba"
+            return _two_dimensional(self.final.partial_fit_predict(X, y, **further))
+        before = self._predict(X) if predict and is_fitted(self.final) else None
+        self.final.partial_fit(X, y, **further)
+        return np.full((len(y), len(self.columns())), np.nan) if predict and before is None else before
 
     def check_size(self, X, y, classes):
         """Refuse to begin a model of more weights than are allowed."""
