@@ -152,7 +152,7 @@ class LossTable:
         curve = _learner(self.model).progressive_curve_
         rows, losses = curve["rows"].tolist(), curve["mean_loss"].tolist()
         if self.printed is None:  # not what an earlier run printed
-            self.printed = progress.rows - int(progress.rows_per_second * progress.seconds)
+            self.printed = progress.rows - round(progress.rows_per_second * progress.seconds)
         due = [
             (count, loss)
             for count, loss in zip(rows, losses, strict=True)
