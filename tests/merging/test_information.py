@@ -502,3 +502,14 @@ def check(model, rows, domain):
         sizes = {"l2": np.linalg.norm(w), "l1": np.abs(w).sum(), "box": np.abs(w).max()}
         assert domain not in sizes or sizes[domain] <= 0.7 * (1 + 1e-9)
         assert domain != "nonnegative" or (w >= 0.0).all()
+
+
+def test_merged_models_know_what_losses_are_usual():
+    """By which candidates that rest are woken; sums of models say nothing of it, so it begins with the next row."""
+    models = [forgotten(model) for model in regressors(SHARDS[:2])]
+    merged = merge(models)
+    for row, target in zip(X[:300], Y[:300], strict=True):
+        merged.partial_fit(row[None], [target])
+    _, _, level, spread, lately = block_of(merged).arrays["rests"][0]
+    assert spread > 0.0
+    assert 0.0 < level < 100.0 * lately

@@ -261,7 +261,9 @@ class Problem:
     def consider_rest(self, t, loss):
         """Candidates that forget rest where they weigh little, but for trials and while losses have risen."""
         mean, spread, lately = self.watched
-        if not self.learner.begins:
+        if not self.learner.begins and spread == 0:
+            mean, spread, lately = loss, loss**2, loss
+        elif not self.learner.begins:
             loss = min(loss, mean + EXTREME * np.sqrt(spread))
         lately += (loss - lately) / min(t, RECENT_ROWS)
         mean += (loss - mean) / min(t, LEVEL_ROWS)

@@ -18,7 +18,6 @@ cdef class FixedShare:
     cdef PointLoss point                     # None: a softmax
     cdef bint logistic, regresses
     cdef readonly dict arrays
-    cdef const double* rates
     cdef double* weights                     # (problems, layers, room)
     cdef double* top                         # (problems, layers)
     cdef double* sums                        # (problems, layers + 2, TERMS)

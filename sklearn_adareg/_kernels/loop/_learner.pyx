@@ -681,8 +681,12 @@ cdef class Learner:
         """Candidates that forget begin to rest, or wake, for their weight and for the losses of what is published."""
         cdef double t = self.clock[0] + 1.0, far, part = 1.0 / fmin(t, LEVEL_ROWS)
         cdef double* watched = &self.rests[p, 0]
-        far = watched[LEVEL] + EXTREME * sqrt(watched[SPREAD]) if self.numbers[BEGINNING] == 0.0 else LARGEST_WATCHED
-        loss = loss if loss < far else far
+        loss = fmin(loss, LARGEST_WATCHED)
+        if self.numbers[BEGINNING] == 0.0:
+            if watched[SPREAD] == 0.0:       # of merged models, or where all losses were the same
+                watched[LEVEL], watched[SPREAD], watched[LATELY] = loss, loss * loss, loss
+            far = watched[LEVEL] + EXTREME * sqrt(watched[SPREAD])
+            loss = loss if loss < far else far
         watched[LATELY] += (loss - watched[LATELY]) / fmin(t, RECENT_ROWS)
         watched[LEVEL] += part * (loss - watched[LEVEL])
         watched[SPREAD] += part * ((loss - watched[LEVEL]) * (loss - watched[LEVEL]) - watched[SPREAD])
